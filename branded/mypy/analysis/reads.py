@@ -30,7 +30,7 @@ from branded.mypy.analysis.source.syntax import nodes_of
 from branded.mypy.analysis.source_digest import code_at, file_version, parse
 from branded.mypy.codes import ERROR, OPERAND, READ, SHAPE
 from branded.mypy.rows.algebra import AXES, CONTAINERS, TENSOR, VEC, Brand, each_row, row_of, rows_in
-from branded.mypy.rows.brand_env import checker, enclosing_functions, fail, fail_at_once, opened_at, show
+from branded.mypy.rows.brand_env import checker, enclosing_functions, fail_at_once, is_in_function, opened_at, show
 from branded.mypy.rows.hints import no_if
 from branded.mypy.rows.injected_calls import tested_operands
 from branded.mypy.rows.leaves import fields_of
@@ -222,12 +222,16 @@ def reject_test(ctx: FunctionContext, is_tested: bool = True) -> Type:
             reject_batched(api, e, p, READ, TRUTH, no_if(code_at(api.path, e)))
             break
         if p is not None and row_of(p) == [] and not is_checked_again(api):
-            fail(api, e, READ, "bool: a tensor has no truth value", f'value: "{show(p, api)}"', PLAIN_FIX)
+            _reject_plain(api, e, p)
             break
     return ctx.default_return_type
 
 
 PLAIN_FIX = "try:   x.item() for one element, x.all().item() or x.any().item() for several"
+
+
+def _reject_plain(api: TypeChecker, e: Context, t: Type) -> None:
+    fail_at_once(api, e, READ, "bool: a tensor has no truth value", f'value: "{show(t, api)}"', PLAIN_FIX)
 
 
 def reject_case(ctx: FunctionContext) -> Type:
@@ -295,14 +299,19 @@ def reject_tensor_data(ctx: FunctionContext) -> Type:
 
 
 def reject_comparison(ctx: MethodContext) -> Type:
-    """Reject a batched comparison in `if a > 0: ...`, which mypy's truthy-bool does not report."""
-    api, context = checker(ctx), ctx.context
-    if not known_brands(ctx.default_return_type):
-        return ctx.default_return_type
+    """Reject `if a > 0: ...`, which mypy's truthy-bool does not report: if it is batched, or not in a function."""
+    api, context, t = checker(ctx), ctx.context, ctx.default_return_type
+    is_batched = bool(known_brands(t))
+    if not is_batched and (row_of(t) != [] or is_in_function(api)):  # a function of tensors may be mapped
+        return t
     tested = _tested_comparisons(api.path, file_version(api.path))
-    if (context.line, context.column) in tested or (context.line, None) in tested:
-        reject_batched(api, context, ctx.default_return_type, READ, TRUTH, no_if(code_at(api.path, context)))
-    return ctx.default_return_type
+    if (context.line, context.column) not in tested and (context.line, None) not in tested:
+        return t
+    if is_batched:
+        reject_batched(api, context, t, READ, TRUTH, no_if(code_at(api.path, context)))
+    else:
+        _reject_plain(api, context, t)
+    return t
 
 
 @lru_cache(maxsize=8)

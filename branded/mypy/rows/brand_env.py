@@ -255,8 +255,8 @@ class OpenBrands:
         if _is_in_block(line, api.tree):
             return False
         within = any(is_declared_with_rows(f) for f in enclosing_functions(api))
-        is_called = any(isinstance(item, FuncDef | LambdaExpr) for item in api.scope.stack)
-        return (bool(self.open) or not is_called) and not within and all(brand_name(b) != "" for b in self.open)
+        is_open = bool(self.open) or not is_in_function(api)
+        return is_open and not within and all(brand_name(b) != "" for b in self.open)
 
     def fresh(
         self,
@@ -346,6 +346,11 @@ def class_of(t: Type) -> Brand | None:
 
 def is_declared_with_rows(f: CallableType) -> bool:
     return bool(row_variables(f)) or any(rows_in(t) for t in f.arg_types)
+
+
+def is_in_function(api: TypeChecker) -> bool:
+    """Return whether mypy checks the body of a function or a lambda."""
+    return any(isinstance(item, FuncDef | LambdaExpr) for item in api.scope.stack)
 
 
 def enclosing_functions(api: TypeChecker) -> Iterator[CallableType]:

@@ -456,3 +456,15 @@ def of_letters(α: Vec[S], b: Vec[S]) -> Vec[S]:
     print("é", 1 if b.sum() == 0 else 2)  # E: bool: a value that varies over "S" has no single truth value
     print("é", b.sum() == 0)
     return b
+
+
+# --- comparisons of tensors outside of functions, which need no vmap to raise
+if x.sum() > 0:  # E: bool: a tensor has no truth value
+    print("positive")
+while x.sum() > 1 and y.max() < 9:  # E: bool: a tensor has no truth value
+    x = x / 2
+print(1 if x[0] == 0 else 2)  # E: bool: a tensor has no truth value
+assert x.min() >= 0, y  # E: bool: a tensor has no truth value
+chosen = [i for i in range(2) if y.sum() > i]  # E: bool: a tensor has no truth value
+inside = 0 < x.sum() < 1  # E: bool: a tensor has no truth value
+masked = (x > 0).where(x, 0), x.sum().item() > 0 and y.shape[0] > 1, x.sum() == y
