@@ -1,7 +1,8 @@
 """Count the mistakes that mypy finds in programs of many styles: `python -m bench.mypybugs [--run | --missed]`.
 
 `programs` has programs with dataclasses, NamedTuples, TypedDicts, Protocols, generic classes in the syntax of Python
-3.12 too, modules, optimizers, random keys, loops, custom rules, decorators, cells of a notebook, and several files.
+3.12 too, modules, optimizers, random keys, loops, custom rules, decorators, cells of a notebook, overloads, match
+statements, iterators, and several files.
 Each comment `# kind: code` in them is a mistake: the code replaces the code of its line. mypy with the plugin and
 `--strict` checks the program and each of its mistakes. A mistake is found by an error that the correct program does
 not have, and it is *silent* if there is none and the program raises an error when it runs.
