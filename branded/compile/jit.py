@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import itertools
+import sys
 import types
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar, overload
@@ -160,6 +162,22 @@ class Jitted:
         for program in list(self._programs.values()):
             kernels |= program.run.tune.found
         return Report(kernels.values())
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Jitted:
+        """Copy what it compiles: a function is its own copy, and a method belongs to the copy of its object."""
+        f = copy.deepcopy(self._f, memo)
+        return self if f is self._f else Jitted(f, self._static, self._donated, self._tune)
+
+    def __reduce__(self) -> Any:
+        """Pickle the function by its name if it is decorated, else what it compiles, without its programs."""
+        named: Any = sys.modules.get(self.__module__)
+        for part in str(vars(self).get("__qualname__")).split("."):
+            named = getattr(named, part, None)
+        return (
+            vars(self)["__qualname__"]
+            if named is self
+            else (Jitted, (self._f, self._static, self._donated, self._tune))
+        )
 
     def __get__(self, obj: Any, cls: type | None = None) -> Any:
         return self if obj is None else types.MethodType(self, obj)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Callable
 from typing import Any, cast
@@ -12,6 +13,7 @@ from tinygrad.uop.ops import Ops, UOp
 from branded.autodiff.captured_writes import note
 from branded.autodiff.leaves import hide_leaves, is_own
 from branded.core.analysis import aliasing
+from branded.core.tracing.state import is_tracing
 from branded.core.values import vec_type
 from branded.errors import WriteError
 from branded.errors.source import asking
@@ -186,7 +188,18 @@ def _in_place(symbol: str) -> Callable[[Method], Method]:
     return make
 
 
+def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
+    """Copy the value into a new storage, by an operation that has a derivative.
+
+    Python would copy the graph: it has no derivative, and tinygrad finds the same buffer for the copy of a buffer.
+    """
+    new = copy.copy(self) if self.uop.device is None else self.clone()  # a number has no storage
+    is_kept = is_tracing() or is_differentiated(self.uop) or row_of(self.uop) or not self.uop.is_realized
+    return new if is_kept else new.realize()  # before a write changes the buffer
+
+
 def install() -> None:
+    setattr(Tensor, "__deepcopy__", _deepcopy)  # noqa: B010  mypy: Tensor has no __deepcopy__ to assign
     for name in ("assign", "replace", "__setitem__"):
         wrap(name, _writer(name))
     for name, symbol in _IN_PLACE.items():

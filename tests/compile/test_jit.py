@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import math
 import pickle
@@ -295,9 +296,9 @@ def test_gc_is_paused_while_tracing() -> None:
 def test_final_contiguous_is_dropped() -> None:
     """A result is stored anyway; a copy that another value reads is computed once."""
     value = Tensor.empty(2, 3).uop * 2
-    copy = value.contiguous()
-    assert without_copies([copy.permute((1, 0))]) == [value.permute((1, 0))]
-    assert without_copies([copy, copy + 1]) == [copy, copy + 1]
+    copied = value.contiguous()
+    assert without_copies([copied.permute((1, 0))]) == [value.permute((1, 0))]
+    assert without_copies([copied, copied + 1]) == [copied, copied + 1]
     f = jit(lambda x: [(x * 2).contiguous().T, (y := (x + 1).contiguous()), y * 2])
     x = Tensor([[1.0, 2.0]])
     assert [y.tolist() for y in f(x)] == [y.tolist() for y in f(x)] == [[[2], [4]], [[2, 3]], [[4, 6]]]
@@ -323,6 +324,36 @@ def test_tinyjit_can_be_pickled(name: str) -> None:
             data = pickle.dumps(captured)
             np.testing.assert_array_equal(pickle.loads(data)(x).numpy(), right)
     assert b"branded" not in data, "with BRANDED_CPU=0, the program needs tinygrad alone"
+
+
+@jit
+def decorated(x: Tensor) -> Tensor:
+    return x + 1
+
+
+def plain(x: Tensor) -> Tensor:
+    return x + 1
+
+
+def test_compiled_function_can_be_copied() -> None:
+    """After a call too: JAX copies and pickles a compiled function like a Python function."""
+
+    class Model:
+        def __init__(self) -> None:
+            self.w = Tensor([2.0]).realize()
+            self.step = jit(self.scaled)
+
+        def scaled(self, x: Tensor) -> Tensor:
+            return x * self.w
+
+    x, model, by_value = Tensor([1.0]), Model(), jit(plain)
+    for f in (decorated, by_value, model.step):
+        f(x)
+    assert copy.deepcopy(decorated) is pickle.loads(pickle.dumps(decorated)) is decorated
+    assert pickle.loads(pickle.dumps(by_value))(x).tolist() == [2.0]
+    other = copy.deepcopy(model)
+    other.w.assign(other.w * 5).realize()
+    assert other.step(x).tolist() == [10.0] and model.step(x).tolist() == [2.0]
 
 
 def test_unpickled_callback_is_a_new_one() -> None:

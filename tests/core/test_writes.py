@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import random
 import sys
 import textwrap
@@ -1000,3 +1001,43 @@ if __name__ == "__main__":  # python -m tests.core.test_writes 2000
     for number in range(int(sys.argv[1])):
         test_random_programs_match_loop(number)
     print(f"{sys.argv[1]} programs equal the loop")
+
+
+DEEP_COPIES: dict[str, Callable[[Tensor], Tensor]] = {
+    "grad": grad(lambda x: (copy.deepcopy({"x": [x * 2]})["x"][0] * x).sum()),
+    "jvp": lambda x: jvp(lambda x: copy.deepcopy(x) ** 2, (x,), (x * 0 + 2,))[1],
+    "vmap of grad": vmap(grad(lambda x: copy.deepcopy(x) * x * 2)),
+    "grad of vmap": grad(lambda x: vmap(lambda x: copy.deepcopy(x) * x * 2)(x).sum()),
+    "jit of grad": jit(grad(lambda x: (copy.deepcopy(x * 2) * x).sum())),
+    "grad of scan": grad(lambda x: 2 * scan(lambda c, _: (copy.deepcopy(c) * x, None), x, None, length=1)[0].sum()),
+    "remat": grad(checkpoint(lambda x: (copy.deepcopy(x) * x * 2).sum())),
+}
+
+
+@pytest.mark.parametrize("name", DEEP_COPIES)
+def test_deep_copy_has_a_derivative(name: str) -> None:
+    assert DEEP_COPIES[name](Tensor([1.0, 3.0]).realize()).tolist() == [4.0, 12.0]
+
+
+@pytest.mark.compiled
+def test_deep_copy_has_its_own_storage() -> None:
+    def written(x: Any) -> Any:
+        y = copy.deepcopy(x)
+        y += 1
+        return x, y
+
+    x = Tensor([1.0, 2.0]).realize()
+    for f in (written, vmap(written), jit(written)):
+        assert [y.tolist() for y in f(x)] == [[1.0, 2.0], [2.0, 3.0]]
+    y, column = copy.deepcopy(x), copy.deepcopy(x[1:])
+    x += 5
+    assert (x.tolist(), y.tolist(), column.tolist()) == ([6.0, 7.0], [1.0, 2.0], [2.0])
+    first, second = copy.deepcopy([x, x])
+    assert first is second and first is not x
+    f = jit(lambda v: v * copy.deepcopy(x))
+    for wanted in ([6.0, 7.0], [12.0, 14.0]):
+        assert f(Tensor([1.0, 1.0])).tolist() == wanted
+        x.assign(2 * x).realize()
+    for constant in (Tensor(3), Tensor.zeros(0, 2), Tensor([1, 2], dtype=dtypes.int8)):
+        same = copy.deepcopy(constant)
+        assert (same.dtype, same.device, same.tolist()) == (constant.dtype, constant.device, constant.tolist())

@@ -34,7 +34,7 @@ def powers(v: Vec[S, Tensor], by: int) -> Vec[S, Tensor]:
 
 # --- a function that is jitted keeps its type
 assert_type(scaled(x, 2.0), Tensor)
-assert_type(powers(x, by=2), Tensor)
+assert_type(powers(x + 0, by=2), Tensor)
 
 # --- also with options, as a decorator and as a call
 assert_type(times(x, 2), Tensor)
