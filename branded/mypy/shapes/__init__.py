@@ -1,6 +1,6 @@
-"""An abstract interpreter that follows the shapes of a file's data.
+"""An abstract interpreter that follows the shapes of the data in a file.
 
-It finds mistakes that types do not show, such as two mapped arguments with different lengths.
+It reports mistakes that types do not show, such as two mapped arguments with different lengths.
 
 - `report`           starts the analysis of a file, and reports the mistakes that `state` collects
 - `execute`          follows the statements of a file, and `function_bodies` the functions that it calls

@@ -1,4 +1,4 @@
-"""The axes of tensors: from the values of a program, and as text."""
+"""The axes of tensors: their types for abstract values, and their texts for messages."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ def _describe_axis(axis: Type) -> str:
 
 
 def format_axis(axis: Type) -> str:
+    """Format an axis by its name or its length: `Users`, `4`, or `?` if it is unknown."""
     if is_any_axis(axis):
         return "?"
     if (n := axis_length(axis)) is not None:
@@ -32,12 +33,12 @@ def format_axis(axis: Type) -> str:
 
 
 def axis_of(run: FileState, n: int | None) -> Type:
-    """Return the axis of a length; any axis if it is unknown or negative."""
+    """Return the type of an axis with a length; if the length is unknown or negative, the type of any axis."""
     return ANY_AXIS if n is None or n < 0 else run.length(n)
 
 
 def axis_of_value(run: FileState, value: Fact) -> Type:
-    """Return the axis whose length is a value."""
+    """Return the type of the axis whose length is an abstract value."""
     if isinstance(axis := getattr(value, "axis", None), Type):
         return axis
     n = as_number(value)
@@ -47,7 +48,7 @@ def axis_of_value(run: FileState, value: Fact) -> Type:
 
 
 def shape_of(run: FileState, values: Sequence[Fact]) -> Shaped:
-    """Return the array of a shape that is passed as `f(3, n)` or `f((3, n))`."""
+    """Return an array whose shape is given by the arguments of `f(3, n)` or `f((3, n))`."""
     entries = items_of(values[0]) if len(values) == 1 and items_of(values[0]) is not None else list(values)
     if entries is None or any(not is_int(v) and len(values) == 1 for v in entries):
         return Shaped() if entries != [] else Shaped(())

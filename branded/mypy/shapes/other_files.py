@@ -1,6 +1,6 @@
-"""The bodies of functions of other files, parsed again with the names of their module.
+"""Parse the functions of other files again, and resolve the names in their bodies.
 
-mypy does not always keep the bodies of other files. So the source is always parsed, and runs with and without mypy's
+mypy does not always keep the bodies of functions of other files. Parsing them always makes runs with and without mypy's
 cache report the same errors.
 """
 
@@ -50,7 +50,7 @@ Scope = dict[str, SymbolNode]
 
 
 def function_of(node: FuncDef, api: TypeChecker) -> Function | None:
-    """Return a function of another file with its body; None if its source is not available or may be incomplete."""
+    """Return a function of another file with its body, or None if its source is missing or may be incomplete."""
     module = _module_of(node.fullname, api)
     if module is None or module is api.tree:
         return None
@@ -68,19 +68,19 @@ def function_of(node: FuncDef, api: TypeChecker) -> Function | None:
 
 
 def is_user_name(fullname: str, api: TypeChecker) -> bool:
-    """Return whether a name is defined in a file whose functions are followed."""
+    """Return whether a name is defined in a file of the user, whose functions are followed."""
     return _module_of(fullname, api) is not None
 
 
 def name_of_user(module: str, name: str, api: TypeChecker) -> SymbolNode | None:
-    """Return the definition of a name of a file, if the functions of this file are followed."""
-    found = api.modules.get(module)
-    symbol = found.names.get(name) if found is not None and is_user_name(f"{module}.{name}", api) else None
+    """Return the definition of a name in a module of the user, else None."""
+    tree = api.modules.get(module)
+    symbol = tree.names.get(name) if tree is not None and is_user_name(f"{module}.{name}", api) else None
     return symbol.node if symbol is not None else None
 
 
 def path_of(node: Context) -> str | None:
-    """Return the path of the file that a node is from, if it is another file that was parsed here."""
+    """Return the path of the file of a node, if this module parsed the file."""
     return _paths.get(node)
 
 
@@ -96,7 +96,7 @@ def _module_of(fullname: str, api: TypeChecker) -> MypyFile | None:
 
 @dataclass
 class _Parsed:
-    """A file that was parsed: its functions and methods by name."""
+    """A parsed file: its functions and methods by name."""
 
     functions: dict[str, FuncDef]
     frame: Variables = field(default_factory=Variables)
@@ -114,7 +114,7 @@ class _Parsed:
 
 _parsed: dict[MypyFile, _Parsed] = new_cache()
 _paths: dict[Context, str] = new_cache()
-"""The files of the nodes that were parsed."""
+"""The path of the file of each parsed node."""
 
 
 def _parse(module: MypyFile, api: TypeChecker) -> dict[str, FuncDef]:
@@ -125,7 +125,7 @@ def _parse(module: MypyFile, api: TypeChecker) -> dict[str, FuncDef]:
     options.python_version = api.options.python_version
     text = Path(module.path).read_bytes().decode(errors="replace")
     tree = fastparse.parse(text, module.path, module.fullname, Errors(options), options)
-    return dict(_functions(tree.defs, ""))  # the last one with a name
+    return dict(_functions(tree.defs, ""))  # if two functions have the same name, the last one
 
 
 def _functions(statements: Sequence[Statement], prefix: str) -> Iterable[tuple[str, FuncDef]]:
@@ -137,15 +137,15 @@ def _functions(statements: Sequence[Statement], prefix: str) -> Iterable[tuple[s
 
 
 def _resolve(node: object, scopes: list[Scope]) -> None:
-    """Let the names in a function refer to its variables, to those around it, or to the globals of its module."""
+    """Resolve the names in a function to its own variables, to variables of enclosing functions, or to globals."""
     if isinstance(node, list | tuple):
         for item in node:
             _resolve(item, scopes)
     elif isinstance(node, NameExpr):
-        found = next((s[node.name] for s in reversed(scopes) if node.name in s), None)
-        node.node = found
-        is_global = found is not None and len(scopes) > 0 and scopes[0].get(node.name) is found
-        node.fullname = found.fullname if found is not None and is_global else node.name
+        definition = next((s[node.name] for s in reversed(scopes) if node.name in s), None)
+        node.node = definition
+        is_global = definition is not None and len(scopes) > 0 and scopes[0].get(node.name) is definition
+        node.fullname = definition.fullname if definition is not None and is_global else node.name
         if node.name in ("True", "False", "None"):
             node.fullname = f"builtins.{node.name}"
     elif isinstance(node, FuncDef | LambdaExpr):
@@ -153,15 +153,15 @@ def _resolve(node: object, scopes: list[Scope]) -> None:
             _resolve(argument.initializer, scopes)
         if isinstance(node, FuncDef):
             node.is_generator = _yields(node.body.body)
-        own: Scope = {a.variable.name: a.variable for a in node.arguments}
+        local_names: Scope = {a.variable.name: a.variable for a in node.arguments}
         for name, bound in _bound_names(node.body.body):
-            own.setdefault(name, bound)
-        _resolve(node.body, [*scopes, own])
+            local_names.setdefault(name, bound)
+        _resolve(node.body, [*scopes, local_names])
     elif isinstance(node, GeneratorExpr | DictionaryComprehension):
-        own = {}
+        local_names = {}
         for index in node.indices:
-            own.update((name, Var(name)) for name in _target_names(index))
-        inner = [*scopes, own]
+            local_names.update((name, Var(name)) for name in _target_names(index))
+        inner = [*scopes, local_names]
         for part in (node.indices, *parts(node)):
             _resolve(part, inner)
     elif isinstance(node, Node) and not isinstance(node, ClassDef | OverloadedFuncDef):
@@ -174,7 +174,7 @@ def _resolve(node: object, scopes: list[Scope]) -> None:
 
 
 def _yields(body: object) -> bool:
-    """Return whether a body yields, without the functions in it."""
+    """Return whether a body contains `yield`, except in nested functions."""
     if isinstance(body, list | tuple):
         return any(map(_yields, body))
     if isinstance(body, YieldExpr | YieldFromExpr):
@@ -184,7 +184,7 @@ def _yields(body: object) -> bool:
 
 
 def _bound_names(body: object) -> Iterable[tuple[str, SymbolNode]]:
-    """Find the variables and functions that a body binds, except in nested functions."""
+    """Yield the variables and functions that a body binds, except in nested functions."""
     if isinstance(body, list | tuple):
         for item in body:
             yield from _bound_names(item)

@@ -1,4 +1,4 @@
-"""The start of the analysis: a call that is injected at the end of a file runs it after mypy has checked the file."""
+"""Start the analysis of a file, by a call at its end that runs after mypy has checked the rest of the file."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from branded.mypy.shapes.execute import Interpreter
 
 END = "<end of file>"
 FOUND_BY_TYPES = (AXES, ESCAPE, NAME_TAKEN, OPERAND, READ)
-"""The codes of mistakes that the types of most programs show too."""
+"""The codes of mistakes that types also show in most programs."""
 
 
 _from_body: dict[MypyFile, None] = new_cache()
-"""The files that were followed from the body of a function."""
+"""The files whose analysis was started in the body of a function."""
 
 
 def follow_at_end(api: TypeChecker, scope: OpenBrands) -> None:
-    """Follow this file when mypy has checked its statements; immediately if mypy is in the bodies of its functions.
+    """Analyze the current file after mypy has checked its statements.
 
-    mypy checks all statements of a file before the bodies of its functions, where it may find the first vmap.
+    mypy checks all statements of a file before the bodies of its functions.  If the first vmap is in such a body, the
+    end of the file has been checked, and the analysis runs immediately.
     """
     is_too_late = bool(api.partial_types) and api.partial_types[0].is_function
     if not is_too_late:
@@ -35,7 +36,7 @@ def follow_at_end(api: TypeChecker, scope: OpenBrands) -> None:
 
 
 def append_end(tree: MypyFile, function: Instance) -> None:
-    """Inject the call at the end of a file."""
+    """Append the call that starts the analysis to a file."""
     if tree.is_stub or not tree.defs or _is_end(tree):
         return
     callee = TempNode(CallableType([], [], [], NoneType(), function, name=END))
@@ -57,34 +58,34 @@ def _imports_branded(statement: ImportBase) -> bool:
 
 
 def report_shapes(ctx: FunctionContext, scope: OpenBrands) -> Type:
-    """Follow a file at its end, in the call that was injected there."""
+    """Analyze a file; this is the hook of the call that `append_end` injects."""
     follow_file(checker(ctx), scope)
     return ctx.default_return_type
 
 
 def follow_file(api: TypeChecker, scope: OpenBrands) -> None:
-    """Report the mistakes of a file that the shapes of its data show, except those that its types show too."""
+    """Analyze a file and report its mistakes, except mistakes that its types also show."""
     if not any("branded" in getattr(i, "id", "") or _imports_branded(i) for i in api.tree.imports):
         return
     if scope.followed is not None:
         scope.followed(api)
-    if api.path in api.errors.ignored_files:  # nothing is reported there
+    if api.path in api.errors.ignored_files:
         return
     followed, declared = Interpreter(api, scope), Interpreter(api, scope, declared_only=True)
     followed.run()
     if followed.findings:
         declared.run()
     reported = {f.at.line for f in declared.findings.values()}
-    told, replaceable = api.errors.error_info_map.setdefault(api.errors.file, []), list[Replaceable]()
-    typed = {info.line for info in told if info.severity == "error"}
+    errors, replaceable = api.errors.error_info_map.setdefault(api.errors.file, []), list[Replaceable]()
+    typed = {info.line for info in errors if info.severity == "error"}
     for f in followed.findings.values():
         if f.at.line in reported or (f.code in FOUND_BY_TYPES and not typed.isdisjoint(f.lines)):
             continue
         if f.is_note:
             api.note(f.message, f.at, code=ERROR)
         else:
-            n = len(told)
+            n = len(errors)
             fail(api, f.at, f.code, f.message, *f.notes)
             if f.code in FOUND_BY_TYPES:
-                replaceable.append((f.lines, told[n:]))
+                replaceable.append((f.lines, errors[n:]))
     give_way(api.errors.file, replaceable)

@@ -1,7 +1,7 @@
-"""`branded check --suggest`: names for the axes of a file's data, and the mistakes that these names would show.
+"""`branded check --suggest`: suggest names for the axes of a file's data, and show the mistakes that they would reveal.
 
-The names come from the variables of lengths: the table `Tensor.zeros(n_users, n_features)` has the axes `Users` and
-`Features`. A file is followed with these names instead of the lengths.
+The names come from the variables that contain lengths: the table `Tensor.zeros(n_users, n_features)` has the axes
+`Users` and `Features`. The file is analyzed with these names instead of the lengths.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ _PREFIXES = ("n_", "num_", "number_of_", "len_")
 
 @dataclass(frozen=True)
 class NamedConst(Const):
-    """An int that has a name, and the axis of this name."""
+    """An int in a variable, with the axis that is named after the variable."""
 
     axis: Type = ANY_AXIS
 
 
 class _NamedAxes(Interpreter):
-    """Follows a file with the names of lengths as axes."""
+    """Analyzes a file with axes that are named after the variables of their lengths."""
 
     shares = False
 
@@ -59,10 +59,10 @@ class _NamedAxes(Interpreter):
     def _axis(self, variable: str) -> Type:
         stem = next((variable.removeprefix(p) for p in _PREFIXES if variable.startswith(p)), variable)
         words = "".join(w[:1].upper() + w[1:].lower() for w in stem.split("_")) if len(stem) > 1 else stem.upper()
-        same = [b for b in self.brands if b.name.lower() == words.lower()]
-        same = same or [b for b in self.brands if len(words) == 1 and b.name.startswith(words)]
-        if len(same) == 1:
-            return Instance(same[0], [])
+        brands_with_name = [b for b in self.brands if b.name.lower() == words.lower()]
+        brands_with_name = brands_with_name or [b for b in self.brands if len(words) == 1 and b.name.startswith(words)]
+        if len(brands_with_name) == 1:
+            return Instance(brands_with_name[0], [])
         place = TypeVarId(-1, namespace=f"branded@named@{words}")
         return TypeVarType(words, f"branded, named axis {words}", place, [], self.scope.instance(BRAND), ANY_AXIS)
 
@@ -70,8 +70,8 @@ class _NamedAxes(Interpreter):
         super()._assignment(s)
         target = s.lvalues[0]
         names = [e for e in walk(s.rvalue) if isinstance(e, NameExpr)]
-        is_made = any(map(_is_tensor, names)) and all(e.name != "as_axes" for e in names)
-        if isinstance(target, NameExpr) and target.node is not None and is_made:
+        creates_tensor = any(map(_is_tensor, names)) and all(e.name != "as_axes" for e in names)
+        if isinstance(target, NameExpr) and target.node is not None and creates_tensor:
             value = self.frame.lookup(target.node)
             if isinstance(value, Shaped) and value.axes and any(map(is_named, value.axes)):
                 self.data.setdefault(s, value)
@@ -82,9 +82,9 @@ class _NamedAxes(Interpreter):
         is_whole = is_whole and path_of(f.node) is None
         if is_whole and isinstance(f.node, FuncDef) and not given.keywords:
             values = tuple(given.positional)
-            before = self.signatures.get(f.node)
-            if before is not None and len(before[0]) == len(values):
-                values, result_type = tuple(map(join, before[0], values)), join(before[1], result)
+            previous = self.signatures.get(f.node)
+            if previous is not None and len(previous[0]) == len(values):
+                values, result_type = tuple(map(join, previous[0], values)), join(previous[1], result)
             else:
                 result_type = result
             self.signatures[f.node] = values, result_type
@@ -118,9 +118,9 @@ def suggestions(api: TypeChecker, scope: OpenBrands) -> list[str]:
     for s, value in named.data.items():
         target = s.lvalues[0]
         assert isinstance(target, NameExpr)
-        made = text[s.line - 1][s.rvalue.column : s.rvalue.end_column] if s.rvalue.end_line == s.line else "..."
+        source = text[s.line - 1][s.rvalue.column : s.rvalue.end_column] if s.rvalue.end_line == s.line else "..."
         entries = ", ".join(_axis_text(a, "None") for a in value.axes or ())
-        out.append(f"{name}:{s.line}: {target.name} = as_axes({made}, {entries})")
+        out.append(f"{name}:{s.line}: {target.name} = as_axes({source}, {entries})")
     for f, (values, result) in named.signatures.items():
         out += [f"{name}:{f.line}: {line}" for line in _signature(f, values, result)]
     axes = [a for v in named.data.values() for a in v.axes or () if isinstance(a, TypeVarType) and is_named(a)]
@@ -133,10 +133,10 @@ def suggestions(api: TypeChecker, scope: OpenBrands) -> list[str]:
             f"{name}: no axis has a name to suggest",
             "  try:   use variables for the lengths: Tensor.zeros(n_users, 3)",
         ]
-    shown = (
+    report = (
         ["", "with these names mypy finds:", *mistakes] if mistakes else ["", "with these names mypy finds no mistake"]
     )
-    return [*new, *out, *shown]
+    return [*new, *out, *report]
 
 
 def _signature(f: FuncDef, values: Sequence[Fact], result: Fact) -> list[str]:

@@ -1,4 +1,4 @@
-"""Methods and operators of tensors: they use the rules of the folder `axes` on abstract values."""
+"""Methods and operators of tensors on abstract values, by the rules in the folder `axes`."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def as_type(run: FileState, value: Fact) -> Type:
 
 
 def attribute(run: FileState, base: Shaped, name: str, at: Context) -> Fact:
-    """Return an attribute of a tensor."""
+    """Return the abstract value of an attribute of a tensor."""
     if name == "shape":
         return UNKNOWN if base.axes is None else Tuple(tuple(map(size_of, base.axes)))
     if name == "ndim":
@@ -131,7 +131,7 @@ def attribute(run: FileState, base: Shaped, name: str, at: Context) -> Fact:
 
 
 def binary(run: FileState, at: Context, op: str, left: Fact, right: Fact, a: Expression, b: Expression) -> Fact:
-    """Return the value of `x + y`, where one is a tensor."""
+    """Return the value of a binary operator with at least one tensor."""
     name = _OPERATORS.get(op)
     if name is None:
         return UNKNOWN
@@ -147,7 +147,7 @@ def method(
     run: FileState, at: Context, own: Shaped, name: str, values: dict[str, list[tuple[Expression, Fact]]],
     starred: bool = False,
 ) -> Fact:  # fmt: skip
-    """Return the result of a method of a tensor, by parameter name."""
+    """Return the result of a method of a tensor; `values` has the arguments by parameter name."""
     rule = table.METHODS.get(name)
     if rule is None:
         return UNKNOWN
@@ -166,7 +166,7 @@ def method(
 
 
 def _exact_length(call: FollowedCall, name: str, result: Known | list[Known]) -> Known | list[Known]:
-    """Return the axes of a result with the lengths that only literal lengths allow to compute."""
+    """Compute lengths in a result that are known only if all lengths are ints, as for `x.reshape(-1, 2)`."""
     axes = call.own
     if result is None or axes is None or any(isinstance(a, list) or a is None for a in result):
         return result
@@ -190,7 +190,7 @@ def _exact_length(call: FollowedCall, name: str, result: Known | list[Known]) ->
 
 
 def _joined_length(call: FollowedCall, result: Axes, axes: Axes) -> Known:
-    """Return the axes of `x.cat(y)`, with the sum of the lengths of the joined axis if all are known."""
+    """Return the axes of `x.cat(y)`; the joined axis has the sum of the lengths, if all of them are known."""
     joined = [i for i, a in enumerate(result) if is_any_axis(a)]
     operands = [axes, *(t.args for t in call.types("args") if isinstance(t, Instance) and t.type.fullname == AXES)]
     if len(joined) == 1 and len(operands) == 1 + len(call.types("args")):

@@ -1,4 +1,4 @@
-"""Abstract values: what is known of a value before the program runs, such as its shape."""
+"""Abstract values: facts about the values of a program before it runs, such as the shape of a tensor."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
 
 
 class Fact:
-    """A fact about a value; this base class says nothing."""
+    """A fact about a value.  An instance of this base class states nothing."""
 
     __slots__ = ()
 
@@ -24,21 +24,26 @@ UNKNOWN = Fact()
 
 @dataclass(frozen=True)
 class FollowedBrand:
-    """The brand of a vmap, or of the steps of a loop, while its function is followed."""
+    """The brand of a vmap, or of the steps of a loop, while the interpreter follows its function."""
 
     label: str
     at: Context
-    """The call of the mapped function, or of the loop."""
+    """The call of the mapped function or of the loop, for messages."""
     depth: int
     loop: str = ""
     """The name of the loop, if its steps are the brand."""
     name: Fact = field(default=UNKNOWN, compare=False)
-    """Its `axis_name`, which collectives use."""
+    """The `axis_name`, by which collectives refer to the brand."""
 
 
 @dataclass(frozen=True)
 class Shaped(Fact):
-    """A tensor or an array: an axis for each dimension, None if their number is unknown; and its certain brands."""
+    """A tensor or an array.
+
+    Attributes:
+        axes: The type of each axis; None if the number of axes is unknown.
+        brands: The brands that the value certainly has.
+    """
 
     axes: tuple[Type, ...] | None = None
     brands: frozenset[FollowedBrand] = frozenset()
@@ -56,7 +61,7 @@ NONE = Const(None)
 
 @dataclass(frozen=True)
 class Size(Fact):
-    """An int with an unknown value: the length of this axis."""
+    """An int whose value is unknown, but known to be the length of an axis."""
 
     axis: Type = ANY_AXIS
 
@@ -71,12 +76,14 @@ NUMBER = Number()
 
 @dataclass(frozen=True)
 class Tuple(Fact):
+    """A tuple of known length."""
+
     items: tuple[Fact, ...]
 
 
 @dataclass(frozen=True)
 class Stream(Fact):
-    """An iterable of unknown length, and the fact that holds for each item."""
+    """An iterable of unknown length, with a fact that holds for each item."""
 
     each: Fact
 
@@ -90,35 +97,35 @@ _numbers = count()
 
 @dataclass(eq=False)
 class Mutable(Fact):
-    """A list, a dict or an object: its items by index, key or attribute; None if they are unknown."""
+    """A list, a dict or an object, with its items by index, key or attribute, or None if they are unknown."""
 
     kind: str
     items: dict[object, Fact] | None
     info: TypeInfo | None = None
     linked: list[Mutable] = field(default_factory=list)
-    """Values that may be this one, in another branch or step of a loop."""
+    """Copies of this value in other branches or in other steps of a loop: the same object in the program."""
     number: int = field(default_factory=lambda: next(_numbers))
-    """A value that was made later has a greater number."""
+    """The position in the order of creation: later values have greater numbers."""
     is_declared: bool = False
-    """Whether only the declarations of its class are known: if it is mapped, it may be an object for all examples."""
+    """Whether only the declarations of its class are known.  A mapped object may then have values of all examples."""
 
     def with_items(self, items: dict[object, Fact]) -> Mutable:
-        """Return a value of the same kind and class with other items."""
+        """Return a value of the same kind and class with these items."""
         return Mutable(self.kind, items, self.info, is_declared=self.is_declared)
 
     def changes(self) -> None:
-        """Forget the values that may be this one, before this one changes."""
+        """Prepare for a change of this value: forget the items of its copies in other branches."""
         changed[0] += 1
         linked, self.linked = self.linked, []
         for other in linked:
             other.forget()
 
     def forget(self) -> None:
-        """Forget the items, because unknown code may have changed them."""
+        """Forget the items, for example because unknown code may have changed them."""
         self.changes()
         if self.info is None or not is_frozen(self.info):
-            held, self.items = self.items or {}, None
-            for item in held.values():
+            items, self.items = self.items or {}, None
+            for item in items.values():
                 forget(item)
 
 
@@ -138,7 +145,7 @@ def forget(value: Fact) -> None:
 
 
 class Variables:
-    """The variables of a function, by their nodes."""
+    """The variables of one call of a function, by their nodes in mypy's tree, and those of the enclosing functions."""
 
     def __init__(self, outer: Variables | None = None) -> None:
         self.names: dict[SymbolNode, Fact] = {}
@@ -155,7 +162,7 @@ class Variables:
 
 @dataclass(frozen=True, eq=False)
 class Function(Fact):
-    """A function of this file, and the variables that it closes over."""
+    """A function with a body to follow, and the variables that it closes over."""
 
     node: FuncDef | LambdaExpr
     frame: Variables
@@ -164,12 +171,14 @@ class Function(Fact):
 
 @dataclass(frozen=True)
 class Class(Fact):
+    """A class of the program."""
+
     info: TypeInfo
 
 
 @dataclass(frozen=True)
 class LibraryName(Fact):
-    """A module, function or method of a library, by its full name, and the value whose method it is."""
+    """A module, function or method of a library, by its full name; `owner` is the value whose method it is."""
 
     name: str
     owner: Fact | None = None
@@ -177,23 +186,24 @@ class LibraryName(Fact):
 
 @dataclass(frozen=True, eq=False)
 class Wrapped(Fact):
-    """The result of a transform or of `partial`: a function that is called with the transform's rule."""
+    """A function that a transform or `partial` returned; `call` computes its result."""
 
     call: Callable[[Arguments], Fact]
     inner: Fact | None = None
-    """The function that is called."""
+    """The function that was transformed."""
 
 
 @dataclass
 class Arguments:
-    """The arguments of a call."""
+    """The arguments of a call, as facts."""
 
     positional: list[Fact] = field(default_factory=list)
     keywords: dict[str, Fact] = field(default_factory=dict)
     exact: bool = True
-    """False if there are star arguments of unknown length."""
+    """Whether the number of arguments is known; it is not if there are star arguments of unknown length."""
 
     def get(self, position: int | None, name: str) -> Fact | None:
+        """Return an argument by position or name, or None if it is not given."""
         if position is not None and position < len(self.positional):
             return self.positional[position]
         return self.keywords.get(name)
@@ -204,14 +214,14 @@ class Arguments:
 
 
 def is_tree(value: Mutable) -> bool:
-    """Return whether transforms map the items of a value."""
+    """Return whether a value is a pytree, whose items transforms map."""
     info = value.info
     is_record = info is not None and (info.is_named_tuple or "dataclass" in info.metadata)
     return value.kind in ("list", "dict") or is_record
 
 
 def brands_of(value: Fact | None) -> frozenset[FollowedBrand]:
-    """Return the brands that a tensor, or the tensors of a tuple, a list or a dict, are certain to have."""
+    """Return the brands that a tensor, or a tensor in a pytree, certainly has."""
     if isinstance(value, Shaped):
         return value.brands
     if isinstance(value, Stream):
@@ -225,7 +235,7 @@ def brands_of(value: Fact | None) -> frozenset[FollowedBrand]:
 
 
 def add_brands(value: Fact, brands: frozenset[FollowedBrand]) -> Fact:
-    """Return a result of an operation with the brands of its operands."""
+    """Add brands to a tensor, or to the tensors in a tuple."""
     if not brands:
         return value
     if isinstance(value, Shaped):
@@ -234,7 +244,7 @@ def add_brands(value: Fact, brands: frozenset[FollowedBrand]) -> Fact:
 
 
 def is_immutable(value: Fact) -> bool:
-    """Return whether a value is the same whenever it is used."""
+    """Return whether a value cannot change after it is created."""
     if isinstance(value, Tuple):
         return all(map(is_immutable, value.items))
     is_literal = isinstance(value, Const) and not isinstance(value.value, bool)
@@ -242,7 +252,7 @@ def is_immutable(value: Fact) -> bool:
 
 
 def as_number(value: Fact | None) -> int | None:
-    """Return the int that a value is certain to be."""
+    """Return the value of a known int, else None."""
     v = value.value if isinstance(value, Const) else None
     return v if isinstance(v, int) and not isinstance(v, bool) else None
 
@@ -269,21 +279,21 @@ def size_of(axis: Type) -> Fact:
 
 
 def is_same(a: Fact, b: Fact) -> bool:
-    """Return whether two values are certain to be equal, as far as this analysis can tell them apart."""
+    """Return whether the same facts are known about two values."""
     if a is b:
         return True
     if isinstance(a, Const) and isinstance(b, Const):
         return type(a.value) is type(b.value) and a.value == b.value
     if isinstance(a, Tuple) and isinstance(b, Tuple):
         return len(a.items) == len(b.items) and all(map(is_same, a.items, b.items))
-    if isinstance(a, Mutable) and isinstance(b, Mutable):  # a copy by `_joined`
+    if isinstance(a, Mutable) and isinstance(b, Mutable):  # `_joined` makes copies
         is_copy = a in b.linked and a.items is not None and b.items is not None and a.items.keys() == b.items.keys()
         return is_copy and all(is_same(v, (b.items or {})[k]) for k, v in (a.items or {}).items())
     return a == b
 
 
 def join(a: Fact, b: Fact) -> Fact:
-    """Return the fact that holds for a value that is either `a` or `b`."""
+    """Return a fact that is true of a value that is either `a` or `b`."""
     if is_same(a, b):
         return a
     if isinstance(a, Shaped) and isinstance(b, Shaped):
@@ -308,13 +318,13 @@ def _join_mutables(a: Mutable, b: Mutable) -> Fact:
     if (a.kind, a.info) != (b.kind, b.info) or a.items is None or b.items is None or a.items.keys() != b.items.keys():
         return UNKNOWN
     if all(is_same(a.items[k], b.items[k]) for k in a.items):
-        made = Mutable(a.kind, dict(a.items), a.info, [a, b])
+        joined = Mutable(a.kind, dict(a.items), a.info, [a, b])
     else:
-        made = Mutable(a.kind, {k: join(a.items[k], b.items[k]) for k in a.items}, a.info, [a, b])
-    made.is_declared = a.is_declared or b.is_declared
+        joined = Mutable(a.kind, {k: join(a.items[k], b.items[k]) for k in a.items}, a.info, [a, b])
+    joined.is_declared = a.is_declared or b.is_declared
     for other in (a, b):
-        other.linked.append(made)
-    return made
+        other.linked.append(joined)
+    return joined
 
 
 def is_int(value: Fact) -> bool:
@@ -331,7 +341,7 @@ def is_any_axis(axis: Type) -> bool:
 
 
 def data_axes(value: Fact, axis: Callable[[int], Type]) -> list[Type] | None:
-    """Return the axes of the tensor of nested lists of numbers; None if they are unknown."""
+    """Return the axes of the tensor that nested lists of numbers would give; None if they are unknown."""
     if isinstance(value, Shaped):
         return list(value.axes) if value.axes is not None else None
     if is_number(value):

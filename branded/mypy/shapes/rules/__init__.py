@@ -1,1 +1,1 @@
-"""The shapes of results of methods, modules, optimizers, derivatives and functions."""
+"""Rules for the shapes of the results of methods, modules, optimizers, derivatives and functions."""

@@ -1,4 +1,4 @@
-"""Arguments of functions: their axes, lengths that differ, and reductions over axes."""
+"""Functions that the rules share: the axes of arguments, the comparison of lengths, and reductions over axes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def differ(a: Type, b: Type) -> bool:
 
 
 def reduction(position: int, name: str = "a", quantile: bool = False) -> Rule:
-    """Return the rule of a function with `axis` at this position and `keepdims`."""
+    """Return the rule of a reduction whose argument `axis` is at this position, followed by `keepdims`."""
 
     def rule(run: FileState, given: Arguments, at: Context) -> Fact:
         axes, axis = axes_of_argument(given, 0, name), given.get(position, "axis") or NONE

@@ -1,4 +1,4 @@
-"""Derivatives of functions: the shapes of gradients and Jacobians."""
+"""Rules for derivatives of functions: the shapes of gradients and Jacobians."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _REDUCED = "try:   reduce it, for example with .sum() or .mean()"
 
 
 def derivative(run: FileState, name: str, given: Arguments, at: Context) -> Fact:
-    """Return the function `grad(f)`, or the result of another transform in NAMES."""
+    """Return `grad(f)`, or the function that another transform in NAMES returns."""
     f, argnums = given.get(0, "f"), given.get(1, "argnums") or Const(0)
     has_aux = given.get(2, "has_aux") or Const(False)
     if f is None or not given.exact:
@@ -43,19 +43,21 @@ def derivative(run: FileState, name: str, given: Arguments, at: Context) -> Fact
         numbers = [argnums] if as_number(argnums) is not None else items_of(argnums)
         if numbers is None:
             return UNKNOWN
-        places = [as_number(n) for n in numbers]
+        positions = [as_number(n) for n in numbers]
         each = [more.positional[p] if p is not None and -len(more.positional) <= p < len(more.positional) else UNKNOWN
-                for p in places]  # fmt: skip
+                for p in positions]  # fmt: skip
         brands = brands_of(Tuple(tuple(more.all()))) | brands_of(result)
-        slopes = each if is_gradient else [jacobian(result, x) for x in each]
+        derivatives = each if is_gradient else [jacobian(result, x) for x in each]
         if name == "hessian" and len(each) == 1:
-            slopes = [jacobian(slopes[0], each[0])]
+            derivatives = [jacobian(derivatives[0], each[0])]
         elif name == "hessian":
-            slopes = [UNKNOWN] * len(each)
-        slope = add_brands(slopes[0] if as_number(argnums) is not None else Tuple(tuple(slopes)), brands)
+            derivatives = [UNKNOWN] * len(each)
+        derivative_value = add_brands(
+            derivatives[0] if as_number(argnums) is not None else Tuple(tuple(derivatives)), brands
+        )
         if name == "value_and_grad":
-            return Tuple((result if aux is None else Tuple((result, aux)), slope))
-        return slope if aux is None else Tuple((slope, aux))
+            return Tuple((result if aux is None else Tuple((result, aux)), derivative_value))
+        return derivative_value if aux is None else Tuple((derivative_value, aux))
 
     return Wrapped(called)
 
@@ -70,10 +72,10 @@ def _check_scalar(run: FileState, name: str, result: Fact, at: Context) -> None:
 def jacobian(result: Fact, x: Fact) -> Fact:
     """Return the derivative of each tensor of the result with respect to each tensor of `x`."""
 
-    def of(y: Fact) -> Fact:
+    def derivative_of(y: Fact) -> Fact:
         return map_leaves(x, lambda leaf: _outer_shape(y, leaf))
 
-    return map_leaves(result, of)
+    return map_leaves(result, derivative_of)
 
 
 def _outer_shape(y: Fact, x: Fact) -> Fact:
@@ -90,8 +92,8 @@ def vjp(run: FileState, given: Arguments, at: Context) -> Fact:
         return UNKNOWN
     out = run.call(f, Arguments(primals), at)
 
-    def pulled(more: Arguments) -> Fact:
+    def pullback(more: Arguments) -> Fact:
         brands = brands_of(Tuple((out, *primals, *more.all())))
         return Tuple(tuple(add_brands(x, brands) for x in primals))
 
-    return Tuple((out, Wrapped(pulled)))
+    return Tuple((out, Wrapped(pullback)))

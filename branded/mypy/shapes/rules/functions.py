@@ -1,4 +1,4 @@
-"""The functions of `branded.functions`: the shapes of their results, and operands that do not fit."""
+"""Rules for `branded.functions`: the shapes of results, and errors for operands that do not fit."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _trace(run: FileState, given: Arguments, at: Context) -> Fact:
 
 
 def _fourier(length: Callable[[int], int]) -> Rule:
-    """Return the rule of a Fourier transform whose last axis gets the length of a function of its own one."""
+    """Return the rule of a Fourier transform; `length` maps the length of the last axis to its new length."""
 
     def rule(run: FileState, given: Arguments, at: Context) -> Fact:
         value = given.get(0, "a") or UNKNOWN
@@ -84,7 +84,7 @@ def _fourier(length: Callable[[int], int]) -> Rule:
 
 
 def _pair(rule: Rule) -> Rule:
-    """Return the rule of a function that returns two tensors of one shape: a real and an imaginary part."""
+    """Return the rule of a function whose two results, a real and an imaginary part, have the same shape."""
 
     def both(run: FileState, given: Arguments, at: Context) -> Fact:
         one = rule(run, given, at)
@@ -118,7 +118,7 @@ def _histogram(run: FileState, given: Arguments, at: Context) -> Fact:
 
 
 def _segments(name: str) -> Rule:
-    """Return the rule of a reduction of the rows of each segment."""
+    """Return the rule of a reduction over the rows of each segment."""
 
     def rule(run: FileState, given: Arguments, at: Context) -> Fact:
         data, ids, count = (

@@ -1,4 +1,4 @@
-"""Modules of tinygrad: the shapes of their tensors, and calls with the tensors of a state."""
+"""Rules for modules of tinygrad: the shapes of their tensors, and calls with the tensors of a state dict."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LAYERS = ("Linear", "LayerNorm", "RMSNorm", "BatchNorm", "GroupNorm", "Embedding
 
 
 def layer(run: FileState, name: str, given: Arguments) -> Fact:
-    """Return a new layer of `tinygrad.nn` with its tensors."""
+    """Return the value of a new layer of `tinygrad.nn`, with its tensors."""
     first, second = given.get(0, _FIRST[name]), given.get(1, _SECOND.get(name, ""))
     if not given.exact or first is None or run.declared_only:
         return UNKNOWN
@@ -77,7 +77,7 @@ _SETTINGS = ("bias", "groups", "stride", "dilation", "padding")
 
 
 def _convolution(run: FileState, given: Arguments, rank: int) -> Fact:
-    """Return a new convolution: its tensors, and the settings that its call needs."""
+    """Return the value of a new convolution: its tensors, and the settings that determine the shape of its output."""
     channels, out, size = given.get(0, "in_channels"), given.get(1, "out_channels"), given.get(2, "kernel_size")
     padding, bias = given.get(4, "padding") or Const(0), given.get(7, "bias") or Const(True)
     is_text = isinstance(padding, Const) and isinstance(padding.value, str)
@@ -122,7 +122,7 @@ def call_layer(run: FileState, owner: Mutable, x: Fact, at: Context) -> Fact:
 
 
 def state_dict(value: Fact, prefix: str = "") -> dict[str, Fact] | None:
-    """Return the tensors of an object by their names; None if they are unknown."""
+    """Return the tensors of an object by name, as `get_state_dict` does; None if they are unknown."""
     if isinstance(value, Shaped):
         return {prefix: value}
     if isinstance(value, Const | Function | LibraryName | Wrapped) or is_number(value):
@@ -166,7 +166,7 @@ def _stack(n: Type, each: list[Fact]) -> Fact:
 
 
 def functional_call(run: FileState, given: Arguments, at: Context) -> Fact:
-    """Return the value of a module that is called with the tensors of a state."""
+    """Return the result of `functional_call(module, state, ...)`."""
     if len(given.positional) < 2 or not given.exact:
         return UNKNOWN
     module, state, *args = given.positional
@@ -182,7 +182,7 @@ def functional_call(run: FileState, given: Arguments, at: Context) -> Fact:
 
 
 def _with_state(value: Fact, prefix: str, state: dict[object, Fact] | None) -> Fact:
-    """Return a copy of a module with the tensors of a state; their shapes are unknown if the state is."""
+    """Return a copy of a module with the tensors of a state; if the state is unknown, so are their shapes."""
     if isinstance(value, Shaped):
         return Shaped() if state is None else state.get(prefix, value)
     if isinstance(value, Tuple):

@@ -1,4 +1,4 @@
-"""Optimizers of `branded.optim`: the shapes of updates and solutions."""
+"""Rules for `branded.optim`: the shapes of updates, states and solutions."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _SOLVERS = {"minimize", "root", "fixed_point"}
 _OPTIONS = "options"
 _COPIES = {"adagrad": 1, "adam": 2, "adamw": 2, "lamb": 2, "lion": 1, "rmsprop": 1}
 _COPIES |= {"scale_by_adam": 2, "scale_by_lion": 1, "clip": 0, "clip_by_global_norm": 0, "identity": 0, "scale": 0}
-"""The number of trees like the parameters in the state of an optimizer."""
+"""For each optimizer, the number of pytrees in its state that have the shapes of the parameters."""
 _UNCOUNTED = {"adagrad", "clip", "clip_by_global_norm", "identity", "rmsprop", "scale"}
 """Optimizers whose state does not count steps."""
 
 
 def of_optim(run: FileState, name: str, given: Arguments) -> Fact:
-    """Return an optimizer, a schedule, the solution of a solver, or updated parameters."""
+    """Return the result of a function of `branded.optim`: an optimizer, a schedule, a solution, or new parameters."""
     first = given.positional[0] if given.positional else UNKNOWN
     if name in _OPTIMIZERS or name.startswith(("scale", "clip", "add_decayed")):
         return _optimizer(run, name, given)
@@ -45,7 +45,7 @@ def of_optim(run: FileState, name: str, given: Arguments) -> Fact:
 
 
 def _optimizer(run: FileState, name: str, given: Arguments) -> Fact:
-    """Return an optimizer with the brands of its options, which its updates get."""
+    """Return an optimizer whose updates have the brands of its options."""
     parts = [v.items.get(_OPTIONS, UNKNOWN) for v in given.all() if isinstance(v, Mutable) and v.items is not None]
     brands = brands_of(Tuple((*given.all(), *parts)))
 
@@ -63,7 +63,7 @@ def _optimizer(run: FileState, name: str, given: Arguments) -> Fact:
 
 
 def _state(name: str, given: Arguments, params: Fact) -> Fact:
-    """Return the first state of an optimizer: a number of steps, and tensors like the parameters."""
+    """Return the initial state of an optimizer: a step count, and tensors with the shapes of the parameters."""
     if name == "chain":
         inits = [v.items.get("init") if isinstance(v, Mutable) and v.items is not None else None for v in given.all()]
         return Tuple(tuple(f.call(Arguments([params])) if isinstance(f, Wrapped) else UNKNOWN for f in inits))
