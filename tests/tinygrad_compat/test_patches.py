@@ -64,7 +64,8 @@ def test_loops_over_wrapping_indices_are_not_vectorized() -> None:
     rolled, roll_of_rows = z.roll((1, 1), (0, 1)), z.roll(1, 0)
     for y, loops in ((x.pad((1, 1)), []), (x * 3, []), (rolled, ["0", "1"]), (roll_of_rows, ["0"])):
         (call,) = y.contiguous().schedule_linear().src
-        program = to_program(call.src[0], Device["CPU"].renderer)
+        with Context(BRANDED_CPU=0):  # where branded writes kernels, a comparison wraps these indices
+            program = to_program(call.src[0], Device["CPU"].renderer)
         source = next(u.arg for u in program.src if u.op is Ops.SOURCE)
         assert re.findall(r"#pragma clang loop vectorize\(disable\)\n *for \(int \w+?(\d) ", source) == loops
 

@@ -22,7 +22,7 @@ from tinygrad import dtypes
 from tinygrad.dtype import DType
 from tinygrad.uop.ops import AxisType, GroupOp, Ops, PatternMatcher, UOp
 
-from branded.backends.cpu.renderer import denormals, maxima, remainders
+from branded.backends.cpu.renderer import denormals, maxima, remainders, wrapped
 from branded.backends.cpu.renderer.reads import LONG as LONG
 from branded.backends.cpu.renderer.reads import LOOPS as LOOPS
 from branded.backends.cpu.renderer.reads import adjacent, gathers, in_memory_order, is_gated, with_options
@@ -318,6 +318,8 @@ def _with_reassociated_sums(original: Callable[..., str]) -> Callable[..., str]:
     @functools.wraps(original)
     def render(self: Any, uops: list[UOp]) -> str:
         functions: list[str] = []
+        if type(self) is private_api.cstyle.ClangRenderer and cpu_codegen.value:
+            uops = wrapped.compared(uops)
         if _is_chosen(self, uops):
             uops, functions = any_order(uops)
         text = original(self, uops)

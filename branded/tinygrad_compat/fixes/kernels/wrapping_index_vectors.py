@@ -3,6 +3,9 @@
 clang 22 vectorizes them incorrectly: an index of 32 bits does not overflow, and clang concludes that its last four bits
 do not overflow either, as in `i & 15`. In `x.roll((-1, -1), (0, 1))` for 8-bit integers of shape (16, 64), the loads
 that should wrap around at the end of a row continue into the next row. tinygrad's own vectors are not affected.
+
+A sum of unsigned integers may overflow, and clang does not narrow values of which it needs all bits. So an index from
+random bits is computed in vectors.
 """
 
 from __future__ import annotations
@@ -49,8 +52,32 @@ def _wrapped_loops(uops: Iterable[UOp]) -> frozenset[UOp]:
         if not own:
             continue
         loops[u], wrapped[u] = own, _NONE.union(*(wrapped.get(v, _NONE) for v in u.src))
-        if u.op is Ops.AND or (u.op is Ops.CAST and u.dtype.itemsize < 4):
+        if (u.op is Ops.AND or (u.op is Ops.CAST and u.dtype.itemsize < 4)) and _is_narrowed(u):
             wrapped[u] = own
         elif u.op is Ops.INDEX:
             out |= wrapped[u]
     return out
+
+
+def _is_narrowed(u: UOp) -> bool:
+    """Return whether clang may compute signed integers with the few bits that a mask or a cast keeps."""
+    whole = 64
+    masks = [int(v.vmax).bit_length() for v in u.src if u.op is Ops.AND and 0 <= v.vmin == v.vmax]
+    kept = min([8 * u.dtype.itemsize, *masks])
+    bits = dict.fromkeys(u.src, kept)
+    for v in reversed(UOp.sink(*bits).toposort(gate=lambda v: v.op is not Ops.LOAD)):
+        kept = bits.get(v, 0)
+        if not kept or v.op in (Ops.CONST, Ops.LOAD):
+            continue
+        if v.dtype in dtypes.sints and kept < 8 * v.dtype.itemsize and v.op in (Ops.RANGE, Ops.ADD, Ops.MUL, Ops.SHL):
+            return True
+        by_bit = v.op in _LOW_BITS
+        if v.op is Ops.SHR and v.src[1].vmin == v.src[1].vmax:
+            by_bit, kept = True, kept + int(v.src[1].vmax)
+        for s in v.src:
+            bits[s] = max(bits.get(s, 0), min(kept, whole) if by_bit else whole)
+    return False
+
+
+_LOW_BITS = {Ops.ADD, Ops.MUL, Ops.SHL, Ops.XOR, Ops.OR, Ops.AND, Ops.CAST, Ops.WHERE}
+"""The operations whose last bits depend on the last bits of their operands alone."""
