@@ -43,7 +43,8 @@ def kernel_call(n: int) -> str:
 SOURCE = f"""
 typedef unsigned long long u64;
 typedef long long i64;
-__attribute__((optnone, noinline)) static void many(u64 kernel, u64 *a, u64 n) {{
+#define ONCE __attribute__((optnone, noinline))
+ONCE static void many(u64 kernel, u64 *a, u64 n) {{
   if (n == {SIZES[1]}) {kernel_call(SIZES[1])};
   else if (n == {SIZES[2]}) {kernel_call(SIZES[2])};
   else {kernel_call(SIZES[3])};
@@ -57,7 +58,7 @@ struct pool {{
   struct job *job;
   u64 mutex[{_WORDS}], begin[{_WORDS}], end[{_WORDS}], signals[{_WORDS}];
 }};
-__attribute__((optnone, noinline)) static void parts(struct job *job) {{
+ONCE static void parts(struct job *job) {{
   u64 a[{SIZES[-1]}], kernel = job->kernel, n = job->n;
   i64 i;
   for (u64 k = 0; k < n; k++) a[k] = job->args[k];
@@ -67,7 +68,7 @@ __attribute__((optnone, noinline)) static void parts(struct job *job) {{
     else many(kernel, a, n);
   }}
 }}
-__attribute__((optnone, noinline)) static void *helper(void *p) {{
+ONCE static void *helper(void *p) {{
   struct pool *pool = p;
   DO(SIGMASK, (int, void *, void *), (int)pool->block, pool->signals, 0);
   DO(MUTEX_LOCK, (void *), pool->mutex);
@@ -84,8 +85,7 @@ __attribute__((optnone, noinline)) static void *helper(void *p) {{
     if (!__atomic_sub_fetch(&job->users, 1, __ATOMIC_SEQ_CST)) DO(COND_SIGNAL, (void *), pool->end);
   }}
 }}
-__attribute__((optnone, noinline)) static void side_by_side(struct pool *pool, u64 kernel, u64 n, u64 core, u64 count,
-                                                            u64 *args) {{
+ONCE static void side_by_side(struct pool *pool, u64 kernel, u64 n, u64 core, u64 count, u64 *args) {{
   struct job job = {{kernel, n, core, count, args, 0, 0}};
   i64 no = 0;
   if (!pool || !__atomic_compare_exchange_n(&pool->busy, &no, 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {{
