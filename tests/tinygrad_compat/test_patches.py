@@ -24,6 +24,7 @@ from branded.tinygrad_compat import c_compiler, private_api
 from branded.tinygrad_compat.fixes.runtime import disk_cache_errors
 from branded.tinygrad_compat.speed import compile_workers, share_compiled_kernels
 from tests.project import packages
+from tests.support.profiles import amount
 from tests.tinygrad_compat import faults
 
 pytestmark = pytest.mark.enabled("cpu")
@@ -46,9 +47,13 @@ def test_correct_with_patches(program: Callable[[], None]) -> None:
 
 
 def test_still_wrong_without_patches(tmp_path: Path) -> None:
-    output = started("-m", "tests.tinygrad_compat.faults", DEV="PYTHON", **packages.compiler(tmp_path)).communicate()[0]
-    said = dict(line.split()[:2] for line in output.splitlines())
+    """`make test` asks for a third of them: the outcomes change with the version of tinygrad only."""
     wanted = {f.__name__: "ends" if f.__name__ in faults.CRASHES else "wrong" for f in (*faults.FIXED, *faults.OPEN)}
+    names = [*wanted][:: amount(3, 1)]
+    words = ("-m", "tests.tinygrad_compat.faults", *names)
+    output = started(*words, DEV="PYTHON", **packages.compiler(tmp_path)).communicate()[0]
+    said = dict(line.split()[:2] for line in output.splitlines())
+    wanted = {name: wanted[name] for name in names}
     assert said == wanted, "tinygrad has mended what is right here: its patch may go"
 
 
