@@ -5,7 +5,7 @@ Properties of hypothesis have profiles too, as in `HYPOTHESIS_PROFILE=nightly py
 | profile | examples | seeds |
 |---|---|---|
 | quick | a fifth | fixed |
-| default | two fifths, and in `make test-all` as many as the test says | fixed |
+| default | a quarter, and in `make test-all` as many as the test says | fixed |
 | nightly | ten times as many | random; a failure prints how to repeat it |
 """
 
@@ -35,7 +35,7 @@ def pairs(xs: Iterable[T], ys: Iterable[U]) -> list[tuple[T, U]]:
 
 
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "default")
-FACTORS = {"quick": 0.2, "default": amount(0.4, 1), "nightly": 10}
+FACTORS = {"quick": 0.2, "default": amount(0.25, 1), "nightly": 10}
 
 for _name in FACTORS:
     settings.register_profile(
