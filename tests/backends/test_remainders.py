@@ -123,7 +123,7 @@ CASES = [(name, dtype) for name, (_, _, dtypes) in PROGRAMS.items() for dtype in
 @pytest.mark.parametrize(("name", "dtype"), CASES)
 def test_rows_of_all_lengths(name: str, dtype: str) -> None:
     ours, by_numpy, _ = PROGRAMS[name]
-    lengths = amount((1, 17, 61, 515), (1, 16, 17, 31, 61, 127, 251, 515))
+    lengths = amount((1, 17, 515), (1, 16, 17, 31, 61, 127, 251, 515))
     xs = [(np.random.default_rng(n).standard_normal((23, n)) * 3).astype(dtype) for n in lengths]
     tolerance = {"rtol": 1e-2 if dtype == "float16" else 1e-5, "atol": 1e-5}
 

@@ -33,6 +33,7 @@ from branded import (
 from branded.errors import UnsupportedError
 from tests.support.by_numpy import read, reads
 from tests.support.examples import in_memory
+from tests.support.profiles import pairs
 
 Seen = list[Any]
 
@@ -138,8 +139,7 @@ RULES: dict[str, tuple[Callable[[Any], Callable[[Tensor], Any]], list[float]]] =
 }
 
 
-@pytest.mark.parametrize("own", [by_jvp, by_vjp])
-@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize(("name", "own"), pairs(RULES, [by_jvp, by_vjp]))
 def test_rule_runs_its_effects_once(name: str, own: Callable[[Log], Any]) -> None:
     make, expected = RULES[name]
     xs = Tensor([[1.0, 2.0], [2.0, 4.0], [3.0, 6.0]]) if name == "vmap of a scan" else XS

@@ -36,6 +36,7 @@ from branded.control_flow.primitive import Loop
 from branded.graph.primitive import primitive_of
 from tests.support import realized
 from tests.support.examples import normals
+from tests.support.profiles import pairs
 
 X, Y, W = normals(4, 3), normals(2, 3, seed=1), normals(3, 3, seed=2)
 
@@ -127,8 +128,7 @@ def _over_two(f: Any, **options: Any) -> Any:
     return vmap(f, devices=("CPU:0", "CPU:1"), **options)
 
 
-@pytest.mark.parametrize("v", [_of_all, _over_two], ids=["one", "two"])
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(("name", "v"), pairs(PROGRAMS, [_of_all, _over_two]))
 def test_sequential_matches_vmap(name: str, v: Any) -> None:
     run = PROGRAMS[name]
     with Context(NOOPT=1):

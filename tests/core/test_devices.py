@@ -247,8 +247,7 @@ def _in_a_branch(c: Tensor) -> Tensor:
     return cond(c.sum() > 0, _one_by_one, _step_of_one, c)
 
 
-@pytest.mark.parametrize("layout", ["two", "one"])
-@pytest.mark.parametrize("name", NESTED)
+@pytest.mark.parametrize(("name", "layout"), pairs(NESTED, ["two", "one"]))
 def test_single_device_calls_in_each_other(name: str, layout: str) -> None:
     _same(LAYOUTS[layout], NESTED[name])
 
