@@ -9,6 +9,7 @@ import pytest
 
 from bench.mypybugs import __main__ as mypybugs
 from tests.explain.test_static import OLDEST, WITH_OLDEST
+from tests.support.profiles import amount
 from tests.support.warm import MYPY, STRICT, warm
 
 EVERYTHING = mypybugs.everything()
@@ -17,7 +18,7 @@ SAMPLE = [m for i, m in enumerate(EVERYTHING) if m.kind is None or i % 9 == 0]
 PROGRAMS = [p for p in mypybugs.PROGRAMS if any(m.program == p.stem for m in mypybugs.readable(EVERYTHING))]
 
 
-@pytest.mark.parametrize("mypy", [MYPY, WITH_OLDEST], ids=["newest", "oldest"])
+@pytest.mark.parametrize("mypy", amount([MYPY], [MYPY, WITH_OLDEST]), ids=amount(["newest"], ["newest", "oldest"]))
 def test_mistakes_are_found(mypy: tuple[str, ...], tmp_path: Path) -> None:
     if mypy is WITH_OLDEST and not OLDEST.exists():
         pytest.skip("make test sets up the oldest mypy")

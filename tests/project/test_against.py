@@ -129,7 +129,7 @@ def test_gpu_page_has_the_output_of_each_step(tmp_path: Path, monkeypatch: pytes
 
     monkeypatch.setattr(subprocess, "Popen", started)
     gpu.main(
-        ["--device", "CPU", "--seconds", "4", "--out", str(tmp_path / "GPU.md"), *["--only", "demo", "--only", "jax"]]
+        ["--device", "CPU", "--seconds", "2", "--out", str(tmp_path / "GPU.md"), *["--only", "demo", "--only", "jax"]]
     )
     text = (tmp_path / "GPU.md").read_text()
     assert text.startswith("# On a GPU\n\n`python -m bench gpu`, ")
