@@ -1,7 +1,6 @@
 """Fixtures for all tests."""
 
-from __future__ import annotations
-
+import faulthandler
 import gc
 import os
 from collections.abc import Iterator
@@ -32,6 +31,7 @@ def marks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
 @pytest.fixture(scope="module", autouse=True)
 def fresh_random_state() -> None:
     """Reset the seed for each file, and exclude objects of earlier files from garbage collection."""
+    faulthandler.dump_traceback_later(3600, exit=True)  # for a test that hangs in C, where no signal is seen
     Tensor.manual_seed(0)
     gc.collect()
     gc.freeze()
