@@ -16,7 +16,15 @@ from branded.core.tracing.recorded_calls import leafwise
 from branded.core.tracing.state import is_differentiating
 from branded.core.validation.arguments import as_int
 from branded.core.values import vec_type
-from branded.errors import AxesError, AxisRangeError, AxisTypeError, NameUnboundError, OptionError, SizeError
+from branded.errors import (
+    AxesError,
+    AxisRangeError,
+    AxisTypeError,
+    NameUnboundError,
+    OptionError,
+    SizeError,
+    count_noun,
+)
 from branded.graph.rows import check_live, row_of
 from branded.graph.scope import Scope, open_brands
 from branded.graph.uops import expand, tensor
@@ -155,7 +163,8 @@ def axis_of(axis: int, rank: int, api_name: str, option: str) -> int:
     axis = index
     if not -rank <= axis < rank:
         raise AxisRangeError(
-            f"{api_name}: {option}={axis} is out of range for {rank} axes", fix=f"use an int from {-rank} to {rank - 1}"
+            f"{api_name}: {option}={axis} is out of range for {count_noun(rank, 'axis', 'axes')}",
+            fix=f"use an int from {-rank} to {rank - 1}" if rank else "pass a value with at least one axis per example",
         )
     return axis % rank
 

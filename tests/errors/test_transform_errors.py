@@ -500,7 +500,7 @@ COLLECTIVES = {
         lambda: named(lambda x: all_gather(x, "i", axis=3)),
         errors.AxisRangeError,
         """\
-            all_gather: axis=3 is out of range for 1 axes
+            all_gather: axis=3 is out of range for 1 axis
               try: use an int from -1 to 0""",
     ),
     "a pair out of range": Golden(

@@ -269,7 +269,7 @@ ROWS = (
         "all_gather: an axis out of range",
         lambda: named(lambda x: all_gather(x, "i", axis=1)),
         errors.AxisRangeError,
-        "all_gather: axis=1 is out of range for 1 axes",
+        "all_gather: axis=1 is out of range for 1 axis",
     ),
     refused(
         "all_gather: a string axis",
@@ -403,7 +403,7 @@ ROWS = (
         "all_to_all: an axis out of range",
         lambda: vmap(lambda x: all_to_all(x, "i", 1, 0), axis_name="i")(X),
         errors.AxisRangeError,
-        "all_to_all: split_axis=1 is out of range for 1 axes",
+        "all_to_all: split_axis=1 is out of range for 1 axis",
     ),
     refused(
         "all_to_all: a string axis",
