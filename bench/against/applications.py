@@ -32,9 +32,10 @@ def of(name: str, here: Callable[..., Any]) -> Callable[[Any], Callable[..., Any
             return here
         if m.name != "jax":
             raise AttributeError(f"{m.name} has no {name}")
-        from bench.against import in_jax, kinds_in_jax
+        from bench.against import fields_in_jax, in_jax, kinds_in_jax
 
-        f: Callable[..., Any] = getattr(in_jax, name, None) or getattr(kinds_in_jax, name)
+        there = next(module for module in (in_jax, kinds_in_jax, fields_in_jax) if hasattr(module, name))
+        f: Callable[..., Any] = getattr(there, name)
         return f
 
     return of

@@ -13,6 +13,7 @@ from typing import Any
 
 from bench.against import eager
 from bench.against.applications import APPLICATIONS
+from bench.against.fields import FIELDS
 from bench.against.first import first
 from bench.against.kinds import KINDS
 from bench.against.libraries import LIBRARIES, installed
@@ -44,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     if options.compare:
         compare(report, *(json.loads(path.read_text()) for path in options.compare))
     else:
-        chosen = [p for p in (*PROGRAMS, *APPLICATIONS, *KINDS) if options.only in p.name]
+        chosen = [p for p in (*PROGRAMS, *APPLICATIONS, *KINDS, *FIELDS) if options.only in p.name]
         if not chosen:
             parser.error(f"no program has {options.only!r} in its name")
         found = collect(chosen, options.seconds, options.clock, options.part)

@@ -56,13 +56,14 @@ def _most_memory() -> float:
 def measured(library: str, name: str, cache: Path) -> dict[str, float]:
     """In this process."""
     from bench.against.applications import APPLICATIONS
+    from bench.against.fields import FIELDS
     from bench.against.kinds import KINDS
     from bench.against.libraries import LIBRARIES
     from bench.against.programs import PROGRAMS
 
     m = LIBRARIES[library](cache)
     imported = used()
-    program = next(p for p in (*PROGRAMS, *APPLICATIONS, *KINDS) if p.name == name)
+    program = next(p for p in (*PROGRAMS, *APPLICATIONS, *KINDS, *FIELDS) if p.name == name)
     xs = [m.array(a) for a in program.arrays()]
     f = m.jit(program.of(m))
     cpu, wall = used(), time.perf_counter()

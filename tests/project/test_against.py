@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from tinygrad import Tensor
 from bench import gpu, trace
 from bench.against import command, eager
 from bench.against.applications import APPLICATIONS
+from bench.against.fields import FIELDS
 from bench.against.kinds import KINDS
 from bench.against.libraries import Here
 from bench.against.programs import PROGRAMS, Program
@@ -102,10 +104,11 @@ def test_every_example_is_an_application() -> None:
     assert sorted(arguments.values()) == sorted(len(p.inputs) for p in APPLICATIONS)
 
 
-def test_kinds_have_the_same_arguments_in_jax() -> None:
-    functions = ast.parse((ROOT / "bench/against/kinds_in_jax.py").read_text()).body
+@pytest.mark.parametrize(("name", "programs"), [("kinds", KINDS), ("fields", FIELDS)])
+def test_programs_have_the_same_arguments_in_jax(name: str, programs: Sequence[Program]) -> None:
+    functions = ast.parse((ROOT / f"bench/against/{name}_in_jax.py").read_text()).body
     arguments = [len(f.args.args) for f in functions if isinstance(f, ast.FunctionDef)]
-    assert sorted(arguments) == sorted(len(p.inputs) for p in KINDS)
+    assert sorted(arguments) == sorted(len(p.inputs) for p in programs)
 
 
 def test_edit_distances_are_a_metric() -> None:
