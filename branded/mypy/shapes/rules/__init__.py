@@ -1,1 +1,1 @@
-"""Rules for the shapes of the results of methods, modules, optimizers, derivatives and functions."""
+"""The shapes of results of methods, modules, optimizers, derivatives and functions."""
