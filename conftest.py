@@ -2,8 +2,6 @@
 
 import os
 from doctest import ELLIPSIS
-from tempfile import TemporaryDirectory
-from typing import Any
 
 from sybil import Sybil
 from sybil.parsers.doctest import DocTestParser
@@ -12,7 +10,7 @@ from sybil.sybil import SybilCollection
 from tinygrad import Device
 
 from branded.tinygrad_compat import activation, private_api
-from tests.support.documents import Module, Page
+from tests.support.documents import Module, Page, end
 
 
 def pytest_configure() -> None:
@@ -20,18 +18,6 @@ def pytest_configure() -> None:
     activation.activate()  # before a test replaces a method of Tensor
     if "PYTEST_XDIST_WORKER" in os.environ:
         private_api.worker.PARALLEL.value = 0  # there is already one worker per core
-
-
-def end(namespace: dict[str, Any]) -> None:
-    """Disable features that a document enabled, and free its values.
-
-    The last example of a document, which removes its folder, may have run in another process.
-    """
-    activation.disable()
-    for value in namespace.values():
-        if isinstance(value, TemporaryDirectory):
-            value.cleanup()
-    namespace.clear()
 
 
 BLOCKS = PythonCodeBlockParser(doctest_optionflags=ELLIPSIS)

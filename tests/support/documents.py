@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import nullcontext
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from sybil import Document
@@ -13,6 +15,7 @@ from sybil.example import Example
 from sybil.typing import Evaluator, Parser
 
 from branded import BrandedError
+from branded.tinygrad_compat import activation
 from tests.support import realized
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -91,3 +94,15 @@ class Module(Page, PythonDocStringDocument):
         """Parse only the modules that have examples."""
         text = Path(path).read_text(encoding)
         return super().parse(path, *parsers, encoding=encoding) if ">>> " in text else cls(text, path)
+
+
+def end(namespace: dict[str, Any]) -> None:
+    """Disable features that a document enabled, and free its values.
+
+    The last example of a document, which removes its folder, may have run in another process.
+    """
+    activation.disable()
+    for value in namespace.values():
+        if isinstance(value, TemporaryDirectory):
+            value.cleanup()
+    namespace.clear()
