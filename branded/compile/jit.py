@@ -26,7 +26,7 @@ from branded.core.tracing import recording
 from branded.core.tracing.body import LeafType, Traced, trace
 from branded.core.tracing.recording import may_be_recording
 from branded.core.tracing.state import is_differentiating, may_be_differentiating
-from branded.core.validation.arguments import Selection, call_checked, check_function, check_tune
+from branded.core.validation.arguments import ChosenArguments, call_checked, check_function, check_tune
 from branded.errors import OptionError
 from branded.graph.rows import check_live
 from branded.graph.scope import in_call_body, may_be_in_brand, may_be_in_call_body, open_brands
@@ -136,15 +136,15 @@ def jit(
         options = {"static_argnums": static_argnums, "static_argnames": static_argnames, "tune": tune}
         return functools.partial(jit, **options, donate_argnums=donate_argnums, donate_argnames=donate_argnames)
     check_function(f, "jit", "jit(f)(x)")
-    static = Selection.of("jit", "static", static_argnums, static_argnames)
-    return Jitted(f, static, Selection.of("jit", "donate", donate_argnums, donate_argnames), tune)
+    static = ChosenArguments.of("jit", "static", static_argnums, static_argnames)
+    return Jitted(f, static, ChosenArguments.of("jit", "donate", donate_argnums, donate_argnames), tune)
 
 
 class Jitted:
     """A compiled function, with one program for each type of its arguments."""
 
     def __init__(
-        self, f: Callable[..., Any], static: Selection, donated: Selection, tune: TuneLevel | None = None
+        self, f: Callable[..., Any], static: ChosenArguments, donated: ChosenArguments, tune: TuneLevel | None = None
     ) -> None:
         functools.update_wrapper(self, f)
         self._f, self._static, self._donated, self._tune = f, static, donated, tune

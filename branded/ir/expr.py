@@ -16,7 +16,7 @@ from branded.core.boundary import batch_values
 from branded.core.entry import entry
 from branded.core.tracing.dry_run import writes_undone
 from branded.core.tracing.effect_tokens import body
-from branded.core.validation.arguments import Selection, check_function
+from branded.core.validation.arguments import ChosenArguments, check_function
 from branded.errors import OptionError, ProgramError, ProgramTypeError
 from branded.graph.rows import check_live, is_differentiated, row_of
 from branded.graph.scope import Scope
@@ -335,7 +335,7 @@ def make_expr_for(
     new_values)`.
     """
     check_function(f, api_name, f"{api_name}(f)(x)")
-    static = Selection.of(api_name, "static", static_argnums)
+    static = ChosenArguments.of(api_name, "static", static_argnums)
 
     @entry
     @functools.wraps(f)

@@ -17,7 +17,7 @@ from tinygrad.dtype import DType
 from branded import grad, jit, register_pytree_node, scan, segment_sum, vmap
 from branded.callbacks import running_sums
 from branded.compile.linear_program import without_copies
-from branded.core.validation.arguments import Selection
+from branded.core.validation.arguments import ChosenArguments
 from branded.errors import BrandedError, OptionError
 
 
@@ -250,9 +250,9 @@ def test_error_messages(name: str) -> None:
 
 
 def test_argnums_of_builtin_are_not_checked() -> None:
-    assert Selection.of("jit", "static", (0, 3)).arguments(max, 1) == ({0}, set())
+    assert ChosenArguments.of("jit", "static", (0, 3)).arguments(max, 1) == ({0}, set())
     with pytest.raises(OptionError, match="static_argnums=3 for a function of 1 argument"):
-        Selection.of("jit", "static", 3).arguments(lambda x: x, 1)
+        ChosenArguments.of("jit", "static", 3).arguments(lambda x: x, 1)
 
 
 def test_least_recently_used_programs_are_evicted(monkeypatch: pytest.MonkeyPatch) -> None:

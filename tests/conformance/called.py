@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import inspect
 import sys
 from pathlib import Path
@@ -74,7 +75,7 @@ def called(case: Case) -> set[str]:
 
 
 def wraps_a_method(code: CodeType) -> bool:
-    return code.co_name == "_wrapper" or code.co_filename.startswith((BRANDED, contextlib.__file__))
+    return code.co_name == "_wrapper" or code.co_filename.startswith((BRANDED, contextlib.__file__, copy.__file__))
 
 
 def by_the_case(frame: FrameType, name: str) -> bool:

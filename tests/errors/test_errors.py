@@ -919,7 +919,7 @@ def test_note_for_many_operations(
     """Operations in the program of a jit count too."""
     twice = jit(lambda x: x * 2 + 1)
     for most, is_told in ((5, True), (6, False)):
-        monkeypatch.setattr(data, "MANY", most)
+        monkeypatch.setattr(data, "MANY_STEPS", most)
         PROGRAMS[api_name](lambda x: twice(twice(x)))
         told = f"{api_name}: the function has 6 operations, which takes long: one step of a loop is enough\n"
         assert capsys.readouterr().err == (told if is_told else "")

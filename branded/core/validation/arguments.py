@@ -133,10 +133,10 @@ def _names(argnames: Any, api_name: str, option: str) -> tuple[str, ...]:
     return names
 
 
-class Selection(NamedTuple):
+class ChosenArguments(NamedTuple):
     """The arguments that an API function treats in a special way, by position, by name, or both.
 
-    Selection.of("jit", "static", 1, None)       static_argnums=1
+    ChosenArguments.of("jit", "static", 1, None)       static_argnums=1
     """
 
     api_name: str
@@ -145,7 +145,7 @@ class Selection(NamedTuple):
     names: tuple[str, ...]
 
     @classmethod
-    def of(cls, api_name: str, adjective: str, argnums: Any, argnames: Any = None) -> Selection:
+    def of(cls, api_name: str, adjective: str, argnums: Any, argnames: Any = None) -> ChosenArguments:
         nums = positions(argnums, api_name, f"{adjective}_argnums")
         return cls(api_name, adjective, nums, _names(argnames, api_name, f"{adjective}_argnames"))
 

@@ -1,4 +1,4 @@
-"""An abstract interpreter that follows the shapes of the data in a file.
+"""An abstract interpreter that follows the shapes of data in a file.
 
 It reports mistakes that types do not show, such as two mapped arguments with different lengths.
 

@@ -1,5 +1,6 @@
 """Writes into per-example values: scatter, `__setitem__`, `assign` and in-place operators."""
 
+import copy
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -237,6 +238,7 @@ case("contiguous of a movement", "contiguous permute", lambda x: x.permute(1, 0)
 case("detach", "detach", lambda x: x.detach() * 2, real(3))
 case("clone", "clone", lambda x: (x.clone(), (x * 2).clone() + x), real(3))
 case("clone of a closure", "clone", lambda x: V.clone() * x, real(4))
+case("deep copy", "__deepcopy__", lambda x: copy.deepcopy(x * 2) + x, real(3))
 case(
     "new tensors like an example",
     "full_like zeros_like ones_like const_like",
