@@ -611,3 +611,11 @@ def test_sum_of_three_factors_down_columns_is_product(batch: int, m: int, n: int
     assert len(products) == 1
     want = np.einsum("bm,bm,bmn->bn", x.numpy(), y.numpy(), a.numpy())
     close(value, 1 / (want**2 + 1))
+
+
+def test_few_columns_of_selected_rows_stay_in_kernel() -> None:
+    """A kernel sums few adjacent columns together, so a precomputed operand costs more than it saves."""
+    index, x = tensors(np.arange(4 * 300, dtype=np.int32).reshape(4, 300) * 7 % 3, array(300, 2))
+    products, kernels, value = execute(vmap(lambda i: i.one_hot(3).float().T @ x)(index))
+    assert (len(products), len(kernels)) == (0, 1)
+    close(value, np.eye(3, dtype=np.float32)[index.numpy()].transpose(0, 2, 1) @ x.numpy())

@@ -247,7 +247,8 @@ def _in_kernel(red: UOp, instead: ProductPlan) -> float:
     if kernels.reduces_in_order(red, inner):
         return (IN_LOOPS_OF_VECTOR if is_vector else IN_LOOPS) + ROW_OF_WINDOWS / size(inner) * in_windows
     down = size(inner) > DOWN and any((kernels.step(i, inner) or 0) > 1 for i in indices([red.src[0]]))
-    if down and not (in_windows and instead.before):
+    is_narrow = any(kernels.is_narrow(red, inner, r) for r in red.ranges)
+    if down and not (is_narrow or (in_windows and instead.before)):
         return IN_COLUMN
     if in_windows:
         return IN_KERNEL_OF_WINDOWS

@@ -197,15 +197,17 @@ def abreast(k: Scheduler) -> Scheduler | None:
 def narrow(k: Scheduler) -> Scheduler | None:
     """Sum down a few long adjacent float columns with all columns at a time; None if the kernel does not fit."""
     sums, axes = _sums(k), k.axes_of(AxisType.WEAK)
-    if not sums or not axes or not 1 < k.full_shape[axes[-1]] <= ROW:
+    if not sums or not axes or not all(is_narrow(reduce, inner, k.rngs[axes[-1]]) for reduce, inner in sums):
         return None
-    columns = k.rngs[axes[-1]]
-    for reduce, inner in sums:
-        if inner.vmax + 1 < MANY or k.full_shape[axes[-1]] * reduce.dtype.itemsize >= NARROW:
-            return None
-        if not in_order(_indices(reduce), columns, 1):
-            return None
     return with_options(k, [LOOPS, Opt(OptOps.UPCAST, axes[-1], 0)])
+
+
+def is_narrow(reduce: UOp, inner: UOp, columns: UOp) -> bool:
+    """Return whether a sum goes down a few long adjacent columns."""
+    n = int(columns.vmax + 1)
+    if inner.vmax + 1 < MANY or not 1 < n <= ROW or n * reduce.dtype.itemsize >= NARROW:
+        return False
+    return in_order(_indices(reduce), columns, 1)
 
 
 def divide_among_cores(k: Scheduler, steps: int | None = None) -> Scheduler:
