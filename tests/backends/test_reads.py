@@ -73,6 +73,7 @@ REDUCED: dict[str, Callable[[], Tensor]] = {
     "two axes": lambda: data(40, 5, 64).permute(2, 1, 0).max((0, 2)),
     "three axes": lambda: (data(40, 5, 64).permute(2, 0, 1) * 2).sum(),
     "doubles": lambda: data(40, 64, dtype="float64").T.square().sum(),
+    "a square": lambda: (data(64, 64).T * data(64)).square().sum(),
 }
 CONFLICTING: dict[str, tuple[int, Callable[[], Tensor]]] = {
     "a sum": (8, lambda: (data(40, 64) * data(64, 40).T).sum()),

@@ -72,7 +72,7 @@ def in_memory_order(k: Scheduler) -> Scheduler:
     if not new or any(not new.keys().isdisjoint(u.src[1:]) and not {*u.src[1:]} <= new.keys() for u in k.reduceops):
         return k
     k = k.copy()
-    k.ast = k.ast.substitute(new)
+    k.ast = k.ast.substitute(new, walk=True)
     return k
 
 
