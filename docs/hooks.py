@@ -21,7 +21,7 @@ from mkdocs.structure.files import File, Files, InclusionLevel
 import branded
 from branded.explain import html
 from branded.learn.explorer import runtime
-from branded.learn.puzzles.key import key
+from branded.learn.puzzles.expected import key
 
 ROOT = Path(__file__).resolve().parent.parent
 OUTSIDE = "source"

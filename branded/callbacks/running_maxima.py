@@ -10,9 +10,9 @@ from __future__ import annotations
 from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import UOp
 
-from branded.backends.cpu.linalg.along import along
+from branded.backends.cpu.linalg.scans import along
 from branded.callbacks.host import sizes
-from branded.callbacks.total_host import DifferentiableHost, TotalHost
+from branded.callbacks.infallible import DifferentiableHost, InfallibleHost
 from branded.graph.uops import tensor
 from branded.tinygrad_compat.lazy_numpy import np
 
@@ -112,7 +112,7 @@ def _cotangents(x: np.ndarray, y: np.ndarray, ct: np.ndarray) -> np.ndarray:
 
 
 _MAXIMA = RunningMaxima("cummax", maxima, by_c=along("cummax"))
-_PLACES = TotalHost("cumargmax", places, by_c=along("cumargmax"))
+_PLACES = InfallibleHost("cumargmax", places, by_c=along("cumargmax"))
 # the space is for float64 at each level of the recursion
 _TANGENTS, _COTANGENTS = (Shares(f"{f.__name__} of cummax", f, space=6.0) for f in (tangents, cotangents))
 _TANGENTS.transpose, _COTANGENTS.transpose = _COTANGENTS, _TANGENTS

@@ -12,9 +12,9 @@ from collections.abc import Sequence, Set
 from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
 
-from branded.backends.cpu.linalg.along import along
+from branded.backends.cpu.linalg.scans import along
 from branded.callbacks.host import sizes
-from branded.callbacks.total_host import DifferentiableHost, TotalHost, batch_of, summed_to
+from branded.callbacks.infallible import DifferentiableHost, InfallibleHost, batch_of, summed_to
 from branded.graph.primitive import results
 from branded.graph.uops import tensor
 from branded.tinygrad_compat.lazy_numpy import np
@@ -57,7 +57,7 @@ class RunningProducts(DifferentiableHost):
         return _backward(u.src[1], ct) * _shift(results(u)[0], 1)
 
 
-class Recurrence(TotalHost):
+class Recurrence(InfallibleHost):
     """The linear recurrence `recurrence` of `a` and `b`."""
 
     def jvp(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:

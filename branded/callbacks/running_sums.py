@@ -11,7 +11,7 @@ from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
 
 from branded.backends.cpu.linalg import host_kernels
-from branded.callbacks.total_host import DifferentiableHost
+from branded.callbacks.infallible import DifferentiableHost
 from branded.graph.uops import tensor
 from branded.tinygrad_compat.lazy_numpy import np
 

@@ -15,7 +15,7 @@ from tinygrad.uop.ops import UOp
 
 from branded.backends.cpu.linalg import sorting as in_c
 from branded.callbacks.host import sizes
-from branded.callbacks.total_host import DifferentiableHost, TotalHost, batch_of
+from branded.callbacks.infallible import DifferentiableHost, InfallibleHost, batch_of
 from branded.graph.uops import tensor
 from branded.tinygrad_compat.lazy_numpy import np
 
@@ -39,7 +39,7 @@ class Sorted(DifferentiableHost):
         keys = functools.partial(order, descending=descending, first=first)
         # 64-bit keys or indices, twice, in addition to their inputs
         by_c = in_c.sort(descending, indices=True)
-        self.where = TotalHost("argsort", keys, by_c=by_c, space=4.0 * among / first)
+        self.where = InfallibleHost("argsort", keys, by_c=by_c, space=4.0 * among / first)
         self.first = first
 
     def places(self, x: UOp) -> UOp:

@@ -17,7 +17,7 @@ from branded.backends.cpu.runtime import host_calls
 from branded.callbacks.host import Host
 from branded.compile.compiled_loop import LoopName, laid_out
 from branded.compile.linear_program import schedule, writes
-from branded.control_flow.primitive import Loop
+from branded.control_flow.loop_primitive import Loop
 from branded.core.boundary import batch_values
 from branded.graph.tags import untag
 from branded.graph.uops import nbytes, replace_ops

@@ -21,7 +21,7 @@ from tinygrad.device import Buffer
 from tinygrad.dtype import DType, strong_dtype
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.control_flow.primitive import Loop
+from branded.control_flow.loop_primitive import Loop
 from branded.dispatch import close
 from branded.errors import SavedError
 from branded.graph.primitive import Primitive

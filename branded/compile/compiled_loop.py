@@ -21,7 +21,7 @@ from branded.backends.cpu.runtime.native import Address, Ref
 from branded.backends.cuda.launch import launcher
 from branded.compile.linear_program import Arena, Linear, address_of, schedule
 from branded.control_flow.hoist_constants import without_numbers
-from branded.control_flow.primitive import Loop
+from branded.control_flow.loop_primitive import Loop
 from branded.control_flow.scan import Scan
 from branded.control_flow.while_loop import While
 from branded.graph.uops import nbytes

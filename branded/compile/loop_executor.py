@@ -21,7 +21,7 @@ from tinygrad.uop.ops import Ops, UOp
 from branded.backends.cpu.runtime import native
 from branded.compile.compiled_loop import CompiledLoop, LoopName, LoopStep, compile_loop, extent, turn_of, turns_of
 from branded.compile.linear_program import address_of, allocate_working_memory, buffer_of, memory_address
-from branded.control_flow.primitive import Loop
+from branded.control_flow.loop_primitive import Loop
 from branded.control_flow.scan import Scan
 from branded.control_flow.while_loop import While
 from branded.graph.primitive import primitive_of, results

@@ -20,7 +20,7 @@ from tinygrad.uop.ops import Ops, UOp
 from branded.compile.linear_program import buffer_of, memory_address
 from branded.graph.uops import base_of
 from branded.tinygrad_compat import private_api
-from branded.tinygrad_compat.provenance import mark_memory
+from branded.tinygrad_compat.result_marks import mark_memory
 
 REMEMBERED = 3
 """The number of buffers kept per result: enough for a loop `x = f(x)`, including its initial value."""

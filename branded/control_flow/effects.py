@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from tinygrad import Tensor
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.control_flow.primitive import Loop
+from branded.control_flow.loop_primitive import Loop
 from branded.control_flow.scan import ScanLoop
 from branded.control_flow.while_loop import WhileLoop
 from branded.core.boundary import batch_values, enter_all

@@ -10,7 +10,7 @@ from tinygrad import dtypes
 from tinygrad.dtype import DType
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
-from branded.control_flow.primitive import Loop
+from branded.control_flow.loop_primitive import Loop
 from branded.core.tracing.body import LeafType
 from branded.graph.uops import replace_ops
 

@@ -12,7 +12,7 @@ from tinygrad.uop.ops import UOp
 
 from branded import tree
 from branded.control_flow.frontend import check_functions, length_of, record_loop, run_scan, run_while
-from branded.control_flow.primitive import step_numbers
+from branded.control_flow.loop_primitive import step_numbers
 from branded.core.brand import Brand
 from branded.core.entry import entry
 from branded.core.tracing import recording

@@ -10,7 +10,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.autodiff.forward import zero
 from branded.autodiff.reverse import gradients, in_reverse, ran_again
-from branded.control_flow.primitive import Loop, call_loop, moved_carries, or_zero, with_tangents
+from branded.control_flow.loop_primitive import Loop, call_loop, moved_carries, or_zero, with_tangents
 from branded.core.analysis.invariance import invariant_slice
 from branded.core.tracing.effect_tokens import gate as open_gate
 from branded.core.tracing.step import (

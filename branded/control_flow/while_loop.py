@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from tinygrad import dtypes
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.control_flow.primitive import Loop, call_loop, moved_carries, with_tangents
+from branded.control_flow.loop_primitive import Loop, call_loop, moved_carries, with_tangents
 from branded.core.tracing.effect_tokens import gate as open_gate
 from branded.core.tracing.predication import predicate
 from branded.core.tracing.step import Args, Carry, Step, pairs, steady_carries, without_size_zero

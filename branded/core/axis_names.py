@@ -14,7 +14,7 @@ from branded.errors import AxesError, AxisTypeError, SizeError, count_noun
 from branded.graph.known_axes import names_of, set_axes
 from branded.graph.rows import type_text
 from branded.graph.scope import open_brands
-from branded.tinygrad_compat import activation, provenance
+from branded.tinygrad_compat import activation, result_marks
 from branded.tree import describe, short_repr
 from branded.tree.leaf_tensors import advice
 
@@ -116,7 +116,7 @@ def as_axes(x: Any, *names: Axis) -> Any:
             sizes.setdefault(name, size)
     set_axes(x, names)
     activation.activate()
-    provenance.mark_itself(x.uop)  # errors about values computed from it name the axes
+    result_marks.mark_itself(x.uop)  # errors about values computed from it name the axes
     return x
 
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 from tinygrad import Tensor
 
 from branded import tree
-from branded.tinygrad_compat import activation, provenance
+from branded.tinygrad_compat import activation, result_marks
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -34,7 +34,7 @@ def mark_results(out: T) -> T:
     """Mark the tensors of a result, so that the changes to tinygrad apply when they are computed; return the result."""
     for x in (out,) if isinstance(out, Tensor) else tree.leaves(out):
         if isinstance(x, Tensor):
-            provenance.mark(x.uop)
+            result_marks.mark(x.uop)
     return out
 
 

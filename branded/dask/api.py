@@ -14,10 +14,10 @@ from branded.core.validation.arguments import call_checked, caller, check_functi
 from branded.core.vmap import Options
 from branded.core.vmap import vmap as vmap_here
 from branded.dask.build import Builder
+from branded.dask.conversions import arrays_of, dask_array, is_distributed, native_array
+from branded.dask.payload import Payload, Sketch, pickle_program, unpickle_program
 from branded.dask.plan import MetaTrace
-from branded.dask.program import Payload, Sketch, pickle_program, unpickle_program
-from branded.dask.session import current, run_vmap
-from branded.dask.values import arrays_of, dask_array, is_distributed, native_array
+from branded.dask.trace import current, run_vmap
 from branded.errors import UnsupportedError
 from branded.tree import Axes
 from branded.tree.leaf_tensors import as_tensor

@@ -10,10 +10,10 @@ from typing import Any
 from tinygrad import Tensor
 
 from branded import tree
+from branded.dask.conversions import dask_array, numpy_dtype, tensor_of, unwrap_block
+from branded.dask.payload import Payload, Sketch, Task, run_task
 from branded.dask.plan import MetaTrace
-from branded.dask.program import Payload, Sketch, Task, run_task
-from branded.dask.session import Exchange, Index, Scattered
-from branded.dask.values import dask_array, numpy_dtype, tensor_of, unwrap_block
+from branded.dask.trace import Exchange, Index, Scattered
 from branded.tinygrad_compat.lazy_numpy import np
 
 

@@ -20,9 +20,9 @@ from branded.core.tracing.dry_run import dry_run
 from branded.core.tracing.effect_tokens import Body, collect_effects
 from branded.core.values import vec_type
 from branded.core.vmap import MappedCall, Options
-from branded.dask.program import Given, Kind
-from branded.dask.session import Exchange, Index, Session, current, run_vmap
-from branded.dask.values import dask_array, is_distributed, shape_and_dtype
+from branded.dask.conversions import dask_array, is_distributed, shape_and_dtype
+from branded.dask.payload import Given, Kind
+from branded.dask.trace import Exchange, Index, Session, current, run_vmap
 from branded.errors import AxesError, UnsupportedError
 from branded.graph.rows import row_of
 from branded.graph.scope import open_block

@@ -15,9 +15,9 @@ from branded import tree
 from branded.core.tracing.recording import Frame
 from branded.errors import ExplainError, ShapeError
 from branded.explain import mistake
+from branded.explain.argument_guesses import guess_arguments
 from branded.explain.code import Source
 from branded.explain.data import Explained, explain_call, is_array
-from branded.explain.guessed import guess_arguments
 from branded.explain.html import frame, page
 from branded.explain.steps import Growth as Growth
 from branded.explain.story import story

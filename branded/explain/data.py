@@ -23,14 +23,14 @@ from branded.core.tracing import recording
 from branded.core.validation.axes_suggestions import argument
 from branded.errors import ReadError
 from branded.explain import static
-from branded.explain.called import Functions
-from branded.explain.calls import Text
+from branded.explain.callees import Functions
 from branded.explain.code import Source, at
 from branded.explain.graph import graph_of, names_below
 from branded.explain.kernels import Kernel, kernels
 from branded.explain.loops import loop_of_function, loop_of_step
 from branded.explain.names import captured_paths, is_sharding, names_of
-from branded.explain.provenance import source_cells, sources
+from branded.explain.operation_text import Text
+from branded.explain.source_cells import source_cells, sources
 from branded.explain.steps import Column, Growth, bytes_of, cells_of, columns, grew, kind, warning
 from branded.graph.uops import lead, realize_tensors, tensor
 from branded.ir import Expr, make_expr_for

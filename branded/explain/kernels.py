@@ -17,7 +17,7 @@ from tinygrad.uop.ops import Ops, UOp
 from branded.backends.cpu.gemm import blas, match
 from branded.backends.cpu.renderer.loops import suits
 from branded.compile.compiled_loop import LoopName
-from branded.control_flow.primitive import Loop
+from branded.control_flow.loop_primitive import Loop
 from branded.control_flow.scan import Scan
 from branded.graph.uops import nbytes, replace_ops
 from branded.tinygrad_compat import private_api

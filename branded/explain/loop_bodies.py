@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 
 from branded.core.tracing.step import Args, split_arguments
-from branded.explain.calls import NoTextError, empty
+from branded.explain.operation_text import NoTextError, empty
 from branded.ir.terms import Atom, Eqn, Literal, Program, Var
 
 INDENT = "    "

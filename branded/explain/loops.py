@@ -17,9 +17,9 @@ from contextlib import contextmanager
 from branded.collectives.named_axes import COLLECTIVES
 from branded.core.tracing.recorded_calls import WRITES
 from branded.errors import count_noun
-from branded.explain.calls import NoTextError, call_text, empty, number, write
 from branded.explain.loop_bodies import INDENT, Bodies
 from branded.explain.names import Names, is_sharding
+from branded.explain.operation_text import NoTextError, call_text, empty, number, write
 from branded.ir.terms import Atom, BrandName, Eqn, Literal, Program, Type, Var
 
 _SHORT = 60

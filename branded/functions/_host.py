@@ -14,8 +14,8 @@ from tinygrad.uop.ops import UOp
 
 from branded.backends.cpu.linalg import fourier, host_kernels
 from branded.callbacks.host import ShapeDtype, call_on_graphs, serves, sizes
+from branded.callbacks.infallible import InfallibleHost, batch_of, summed_to
 from branded.callbacks.sorting import order
-from branded.callbacks.total_host import TotalHost, batch_of, summed_to
 from branded.graph.primitive import results
 from branded.graph.uops import tensor
 from branded.tinygrad_compat.lazy_numpy import np
@@ -37,9 +37,9 @@ def _serves(*xs: Tensor) -> bool:
 
 
 @functools.cache
-def _searcher(side: str) -> TotalHost:
+def _searcher(side: str) -> InfallibleHost:
     work = functools.partial(search_in_numpy, side=side)
-    return TotalHost("searchsorted", work, by_c=host_kernels.search(side))
+    return InfallibleHost("searchsorted", work, by_c=host_kernels.search(side))
 
 
 def search_in_numpy(sorted_keys: np.ndarray, wanted: np.ndarray, side: str) -> np.ndarray:
@@ -66,9 +66,9 @@ def can_stand(x: Tensor, places: Tensor) -> bool:
 
 
 @functools.cache
-def _picker(descending: bool) -> TotalHost:
+def _picker(descending: bool) -> InfallibleHost:
     work = functools.partial(standing_in_numpy, descending=descending)
-    return TotalHost("places", work, by_c=host_kernels.standing(descending))
+    return InfallibleHost("places", work, by_c=host_kernels.standing(descending))
 
 
 def standing_in_numpy(x: np.ndarray, places: np.ndarray, descending: bool) -> np.ndarray:
@@ -81,7 +81,7 @@ def standing_in_numpy(x: np.ndarray, places: np.ndarray, descending: bool) -> np
     return np.where(in_range, np.take_along_axis(there, ranks, -1), 0).astype(np.int32)
 
 
-class Fourier(TotalHost):
+class Fourier(InfallibleHost):
     """A Fourier transform along the last axis, without a factor: `fft`, `ifft` or `rfft` of n entries, `irfft` to n."""
 
     def __init__(self, kind: str, n: int) -> None:

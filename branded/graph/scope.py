@@ -18,7 +18,7 @@ from tinygrad.uop.ops import AxisType, Ops, UOp
 
 from branded.errors import BrandedError, OptionError
 from branded.graph.uops import tensor
-from branded.tinygrad_compat import activation, gates, private_api, provenance
+from branded.tinygrad_compat import activation, gates, private_api, result_marks
 from branded.tinygrad_compat.context_stack import ContextEntry, ContextStack
 
 T = TypeVar("T")
@@ -134,7 +134,7 @@ class Scope(Region):
         if r is None:
             r = UOp(Ops.RANGE, dtypes.weakint, (UOp.const(self.size),), (self.number, AxisType.PLACEHOLDER))
             r.__dict__[_SCOPE] = self
-            provenance.mark_new(r)
+            result_marks.mark_new(r)
             self._range = weakref.ref(r)
         return r
 

@@ -1,6 +1,6 @@
 """The list of hooks into tinygrad, and their installation.
 
-Most hooks act only on batched values or in traced code. `host_sort`, `host_cumsum`, `last_entry`,
+Most hooks act only on batched values or in traced code. `host_sort`, `host_cumsum`, `last_write`,
 `transposed_convolution`, parts of `gradient` and the caches act on all graphs of this package. The hooks of
 `elementwise` are installed at import, before a program can hold the methods that they replace.
 """
@@ -14,7 +14,7 @@ from branded.hooks import (
     gradient,
     host_cumsum,
     host_sort,
-    last_entry,
+    last_write,
     operands,
     pairwise_einsum,
     rand,
@@ -29,7 +29,15 @@ from branded.tinygrad_compat.speed import program_cache, schedule_cache
 
 HOOKS = (
     *(detect, operands, reads, writes, shapes, gradient, functions, rand),
-    *(host_sort, host_cumsum, last_entry, transposed_convolution, pairwise_einsum, program_cache, schedule_cache),
+    *(
+        host_sort,
+        host_cumsum,
+        last_write,
+        transposed_convolution,
+        pairwise_einsum,
+        program_cache,
+        schedule_cache,
+    ),
 )
 """The modules of the hooks, in the order of installation."""
 _FEATURES = {detect: "errors", program_cache: "disk", schedule_cache: "disk"}

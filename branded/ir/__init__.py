@@ -3,7 +3,7 @@
 from branded.ir.expr import Expr as Expr
 from branded.ir.expr import make_expr as make_expr
 from branded.ir.expr import make_expr_for as make_expr_for
-from branded.ir.reader import read as read
+from branded.ir.parser import read as read
 from branded.ir.terms import BrandName as BrandName
 from branded.ir.terms import Eqn as Eqn
 from branded.ir.terms import Literal as Literal

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from tinygrad import dtypes
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.control_flow.primitive import Loop
+from branded.control_flow.loop_primitive import Loop
 from branded.control_flow.scan import Scan
 from branded.core.boundary import device_params
 from branded.core.tracing.operand_names import UNSAID, Said

@@ -26,7 +26,7 @@ from branded.ir.draft import type_of
 from branded.ir.evaluate import Evaluation, evaluation, on_one_device
 from branded.ir.html import Shown, html
 from branded.ir.operators import run_recorded
-from branded.ir.reader import read
+from branded.ir.parser import read
 from branded.ir.terms import BrandName, Eqn, Printer, Program, Rule, Var
 from branded.ir.trace import trace_calls
 

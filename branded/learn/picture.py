@@ -21,9 +21,9 @@ from branded.dispatch import kind
 from branded.errors import PictureError
 from branded.graph.rows import row_of, type_text, visible
 from branded.graph.scope import Row, Scope, union
-from branded.learn import _drawing as d
-from branded.learn._shown import Picture as Picture
-from branded.learn._shown import Value, drawable, value
+from branded.learn import drawing as d
+from branded.learn.picture_values import Picture as Picture
+from branded.learn.picture_values import Value, drawable, value
 
 
 def cells(x: object, name: str = "", *, axis: int | None = None, brand: str = "") -> Picture:

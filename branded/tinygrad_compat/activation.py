@@ -1,6 +1,6 @@
 """Activate the changes to tinygrad while functions of this package run, and while its graphs are computed.
 
-"Ours" means the code of this package, and the values and graphs that it makes (`provenance.py`).  `import branded`
+"Ours" means the code of this package, and the values and graphs that it makes (`result_marks.py`).  `import branded`
 replaces few names of tinygrad.  The first call of a function of `branded` replaces the rest.  A replaced name is in one
 of these groups:
 
@@ -29,7 +29,7 @@ from tinygrad.helpers import Context
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.errors import OptionError
-from branded.tinygrad_compat import import_hook, private_api, provenance
+from branded.tinygrad_compat import import_hook, private_api, result_marks
 from branded.tinygrad_compat.context_stack import run_then_undo
 from branded.tinygrad_compat.gates import (
     GatedRules,
@@ -191,7 +191,7 @@ def _engine(plain: Callable[..., Any], ours: Callable[..., Any]) -> Callable[...
             return args[0]
         with LOCK:
             runs = runs_ours()
-            is_ours = runs or provenance.any_ours(args) or provenance.any_ours(kwargs.values())
+            is_ours = runs or result_marks.any_ours(args) or result_marks.any_ours(kwargs.values())
             if not is_ours and not enabled:
                 _replace_scoped_names(False)
                 return plain(*args, **kwargs)
@@ -201,7 +201,7 @@ def _engine(plain: Callable[..., Any], ours: Callable[..., Any]) -> Callable[...
                 out = ours(*args, **kwargs)
             else:
                 out = _in_engine(lambda: ours(*args, **kwargs), not is_ours, needs_names)
-        provenance.mark_schedules(x for x in (*args, out) if isinstance(x, UOp))
+        result_marks.mark_schedules(x for x in (*args, out) if isinstance(x, UOp))
         return out
 
     return run_plain_or_ours
@@ -213,7 +213,7 @@ def _marking(apply_map: Callable[..., None]) -> Callable[..., None]:
     def marked(applied_map: dict[UOp, UOp], *args: Any, **kwargs: Any) -> None:
         apply_map(applied_map, *args, **kwargs)
         if runs_ours():
-            provenance.mark_memory(applied_map.values())
+            result_marks.mark_memory(applied_map.values())
 
     return marked
 
@@ -346,7 +346,7 @@ def _install() -> None:
             return
         _Status.is_installing = True
         try:
-            provenance.begin()
+            result_marks.begin()
             import_hook.run_with(_patch)
             for name in private_api.MODULES:  # only imported modules can be compared
                 getattr(private_api, name)

@@ -9,7 +9,7 @@ from typing import Any
 from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
 
-from branded.tinygrad_compat import provenance
+from branded.tinygrad_compat import result_marks
 from branded.tinygrad_compat.context_stack import ContextStack
 from branded.tinygrad_compat.tinygrad_lock import LOCK
 
@@ -43,7 +43,7 @@ def gate(plain: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., A
     def either(*args: Any, **kwargs: Any) -> Any:
         if is_on():
             return ours(*args, **kwargs)
-        if provenance.any_ours(args) or (kwargs and provenance.any_ours(kwargs.values())):
+        if result_marks.any_ours(args) or (kwargs and result_marks.any_ours(kwargs.values())):
             with our_code.during(None):
                 return ours(*args, **kwargs)
         return plain(*args, **kwargs)

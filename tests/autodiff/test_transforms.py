@@ -46,7 +46,7 @@ from branded import (
 from branded import map as map_
 from branded.autodiff import forward
 from branded.compile import compiled_loop, loop_executor
-from branded.control_flow.primitive import Loop
+from branded.control_flow.loop_primitive import Loop
 from branded.graph.tags import is_leaf
 
 pytestmark = pytest.mark.by_numpy

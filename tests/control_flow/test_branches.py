@@ -11,7 +11,7 @@ import pytest
 from tinygrad import Tensor
 
 from branded import cond, fori_loop, grad, jit, jvp, map, scan, switch, vmap, while_loop
-from branded.control_flow.primitive import Loop
+from branded.control_flow.loop_primitive import Loop
 from branded.errors import AxesError, OutOfMemoryError
 from branded.graph.primitive import primitive_of
 from tests.fuzz import branches

@@ -32,7 +32,7 @@ from branded import (
     vmap,
     while_loop,
 )
-from branded.control_flow.primitive import Loop
+from branded.control_flow.loop_primitive import Loop
 from branded.graph.primitive import primitive_of
 from tests.support import realized
 from tests.support.examples import normals

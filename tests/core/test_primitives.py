@@ -7,8 +7,8 @@ import pytest
 from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
+from branded.ir.parser import read as read_program
 from branded.ir.primitives import PRIMITIVES, Operand
-from branded.ir.reader import read as read_program
 from branded.ir.terms import Eqn, Program, Type, Var
 from tests.support.by_numpy import read
 

@@ -19,7 +19,7 @@ from tinygrad import Context, Tensor
 
 import branded
 from branded import Brand, axis_index, axis_size, cond, grad, jit, pmax, pmean, pmin, psum, scan
-from branded.dask import on_arrays, program, vmap
+from branded.dask import on_arrays, payload, vmap
 from branded.errors import (
     AxesError,
     AxisTypeError,
@@ -204,13 +204,13 @@ def test_data_is_not_sent_with_function() -> None:
 
 
 def test_recently_used_programs_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(program, "_loaded", OrderedDict())
-    monkeypatch.setattr(program, "Loaded", lambda payload: payload)
-    payloads: list[Any] = [SimpleNamespace(digest=str(i)) for i in range(program._KEPT)]
+    monkeypatch.setattr(payload, "_loaded", OrderedDict())
+    monkeypatch.setattr(payload, "Loaded", lambda p: p)
+    payloads: list[Any] = [SimpleNamespace(digest=str(i)) for i in range(payload._KEPT)]
     new: Any = SimpleNamespace(digest="new")
     for p in (*payloads, payloads[0], new):
-        assert program._load_program(p) is p
-    assert list(program._loaded) == [*(p.digest for p in payloads[2:]), "0", "new"]
+        assert payload._load_program(p) is p
+    assert list(payload._loaded) == [*(p.digest for p in payloads[2:]), "0", "new"]
 
 
 def test_threads_take_turns() -> None:

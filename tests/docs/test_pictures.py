@@ -15,7 +15,7 @@ from tinygrad import Tensor
 
 from branded import brand, scan, vmap
 from branded.errors import AxesError, AxisRangeError, AxisTypeError, BrandedError, EscapeError, PictureError
-from branded.learn import _drawing, picture
+from branded.learn import drawing, picture
 from branded.learn.picture import Picture
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -78,10 +78,10 @@ def mixed(front: str, back: str, share: float) -> str:
     return "#" + "".join(f"{round(f * share + b * (1 - share)):02x}" for f, b in pairs)
 
 
-@pytest.mark.parametrize("line, area", _drawing._COLOURS)
+@pytest.mark.parametrize("line, area", drawing._COLOURS)
 def test_letter_contrast(line: str, area: str) -> None:
-    stripes = mixed(line, _drawing.PAPER, 0.3)
-    pairs = [(line, _drawing.PAPER), (line, area), (_drawing.INK, area), (_drawing.QUIET, stripes)]
+    stripes = mixed(line, drawing.PAPER, 0.3)
+    pairs = [(line, drawing.PAPER), (line, area), (drawing.INK, area), (drawing.QUIET, stripes)]
     for front, back in pairs:
         light, dark = sorted((luminance(front), luminance(back)), reverse=True)
         assert (light + 0.05) / (dark + 0.05) >= 4.5, f"{front} on {back}"

@@ -29,7 +29,7 @@ from branded.core.tracing.operand_names import names_of, record_operand_names
 from branded.errors import source
 from branded.explain import Growth, explain, html, static
 from branded.explain.kernels import kernels
-from branded.explain.provenance import sources
+from branded.explain.source_cells import sources
 from branded.explain.story import story
 from branded.explain.terminal import text
 from tests import explained
@@ -745,4 +745,4 @@ def test_short_types() -> None:
 def test_guess_with_int_for_range() -> None:
     f: Any = lambda x, n: sum((x for _ in range(n)), x)  # noqa: E731
     parameters = list(inspect.signature(f).parameters.values())
-    assert sys.modules["branded.explain.guessed"]._runs(f, parameters, {"x": Tensor.ones(2), "n": 2})
+    assert sys.modules["branded.explain.argument_guesses"]._runs(f, parameters, {"x": Tensor.ones(2), "n": 2})

@@ -20,7 +20,7 @@ from tinygrad.uop.ops import UOpMetaClass
 
 from branded import brand, grad, jit, scan, vmap
 from branded.compile import compiled_loop
-from branded.control_flow.primitive import Loop
+from branded.control_flow.loop_primitive import Loop
 from branded.core.brand import Brand
 
 

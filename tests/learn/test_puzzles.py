@@ -24,8 +24,8 @@ from branded.learn.puzzles import (
     Verdict,
     Write,
     check,
+    expected,
     find,
-    key,
     outcome,
     sheet,
     truth,
@@ -367,7 +367,7 @@ def test_start_check_and_solve(folder: Path, capsys: pytest.CaptureFixture[str])
 def test_key_round_trip() -> None:
     puzzle = find(4)
     assert isinstance(puzzle, Write)
-    cases, read = puzzle.cases(), key.cases_from_text(key.cases_to_text(puzzle))
+    cases, read = puzzle.cases(), expected.cases_from_text(expected.cases_to_text(puzzle))
     assert [c.wanted for c in read] == [c.wanted for c in cases]
     assert [outcome.Outcome(c.args) for c in read] == [outcome.Outcome(c.args) for c in cases]
 

@@ -19,7 +19,7 @@ from tinygrad.uop.ops import UOp
 from branded import cond, fori_loop, grad, linalg, make_expr, memory, scan, vmap, while_loop
 from branded.backends.cpu.renderer import bufferize_policy
 from branded.compile import compiled_loop, eager_cache, loop_scheduling
-from branded.control_flow.primitive import Loop
+from branded.control_flow.loop_primitive import Loop
 from tests.fuzz import leaks
 from tests.fuzz.leaks import ROWS, Left, a_brand, a_jit, a_vmap, grown, now
 

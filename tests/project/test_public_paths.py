@@ -25,7 +25,7 @@ PATHS = [
     "branded.learn.demo:digits",
     "branded.learn.explorer:runtime",
     "branded.learn.picture:cells",
-    "branded.learn.puzzles.key:key",
+    "branded.learn.puzzles.expected:key",
     "branded.linalg:solve",
     "branded.linalg.primitive:MatrixOperation",
     "branded.mypy:plugin",

@@ -15,7 +15,7 @@ from tinygrad.dtype import DType, strong_dtype
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.callbacks.host import Host
-from branded.control_flow.primitive import Loop
+from branded.control_flow.loop_primitive import Loop
 from branded.control_flow.scan import Scan
 from branded.core.boundary import lower
 from branded.graph.primitive import primitive_of

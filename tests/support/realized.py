@@ -15,7 +15,7 @@ from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.compile import eager_cache
-from branded.control_flow.primitive import Loop
+from branded.control_flow.loop_primitive import Loop
 from branded.graph.primitive import primitive_of
 from branded.tinygrad_compat import private_api
 from tests.support import by_numpy as evaluation

@@ -33,7 +33,7 @@ from branded import (
     while_loop,
 )
 from branded.errors import OptionError
-from branded.tinygrad_compat import activation, gates, private_api, provenance
+from branded.tinygrad_compat import activation, gates, private_api, result_marks
 from tests.tinygrad_compat import faults
 
 X = Tensor([[4.0, 1.0], [1.0, 3.0]]).realize()
@@ -64,7 +64,7 @@ def _by_brand() -> Tensor:
 
 
 def is_ours(x: Tensor) -> bool:
-    return provenance.is_ours(x.uop)
+    return result_marks.is_ours(x.uop)
 
 
 @pytest.mark.parametrize("name", CALLS)

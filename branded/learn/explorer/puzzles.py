@@ -12,7 +12,7 @@ from branded.errors import BrandedError
 from branded.explain.data import plain
 from branded.learn.explorer.blocks import mistake
 from branded.learn.explorer.mistakes import write_source
-from branded.learn.puzzles import Puzzle, Status, Verdict, Write, find, key
+from branded.learn.puzzles import Puzzle, Status, Verdict, Write, expected, find
 from branded.learn.puzzles.outcome import Array, Outcome
 from branded.learn.puzzles.puzzle import not_yet
 from branded.learn.puzzles.truth import run_source
@@ -25,7 +25,7 @@ def judge(number: int, answer: str, right: str) -> str:
     Args:
         number: The number of the puzzle.
         answer: The code of a function, or a prediction.
-        right: The correct answer, as written by `branded.learn.puzzles.key`, or the outcome of the program.
+        right: The correct answer, as written by `branded.learn.puzzles.expected`, or the outcome of the program.
 
     Returns:
         JSON with the status, the verdict, the printed output, and, if values differ, the expected and the actual value.
@@ -58,7 +58,7 @@ def _verdict(puzzle: Puzzle, answer: str, right: str) -> tuple[Verdict, dict[str
         return Verdict(Status.NOT_YET), mistake(error, answer, path)
     if puzzle.name not in names:
         return not_yet(f"there is no `{puzzle.name}`"), None
-    return puzzle.judge(names[puzzle.name], key.cases_from_text(right)), None
+    return puzzle.judge(names[puzzle.name], expected.cases_from_text(right)), None
 
 
 def _describe_outcome(outcome: Outcome) -> dict[str, Any]:

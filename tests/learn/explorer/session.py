@@ -9,7 +9,7 @@ import importlib
 import re
 
 from branded.learn.puzzles import PUZZLES, Write
-from branded.learn.puzzles.key import cases_to_text
+from branded.learn.puzzles.expected import cases_to_text
 
 Call = tuple[str, str, list[str | int]]
 """A module, a function in it, and its arguments."""

@@ -23,7 +23,7 @@ from playwright.sync_api import Browser, Locator, Page, Route, expect
 from branded.errors import ExplorerError
 from branded.learn.explorer import blocks, runtime
 from branded.learn.puzzles import PUZZLES, Write
-from branded.learn.puzzles.key import cases_to_text
+from branded.learn.puzzles.expected import cases_to_text
 from tests.learn.explorer.reading import COLOURS, ENTRIES, RUN, Reader, access, data, functions_of
 from tests.learn.explorer.session import MISSPELT, MISUSE, PICTURES, SESSION, Call, answer
 from tests.learn.explorer.test_edit import STARTS

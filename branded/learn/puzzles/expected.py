@@ -20,7 +20,7 @@ def key() -> list[dict[str, Any]]:
     the expected results as text.  The answers of predictions are on the page of solutions.
 
     Example:
-        >>> from branded.learn.puzzles.key import key
+        >>> from branded.learn.puzzles.expected import key
         >>> puzzle = key()[3]
         >>> puzzle["number"], puzzle["start"].split("(")[0]
         (4, 'def dots')

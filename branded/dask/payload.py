@@ -18,8 +18,8 @@ from tinygrad.dtype import DType, strong_dtype
 from branded import tree
 from branded.compile.jit import Jitted, jit
 from branded.core.boundary import lower_unbatched
-from branded.dask.session import Exchange, Scattered, Session, current, run_vmap
-from branded.dask.values import arrays_of, dask_array, is_distributed, native_array, tensor_of, unwrap_block
+from branded.dask.conversions import arrays_of, dask_array, is_distributed, native_array, tensor_of, unwrap_block
+from branded.dask.trace import Exchange, Scattered, Session, current, run_vmap
 from branded.errors import CallError
 from branded.graph.uops import tensor
 from branded.tinygrad_compat.lazy_numpy import np

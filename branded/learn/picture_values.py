@@ -16,7 +16,7 @@ from branded.errors import AxisTypeError, PictureError
 from branded.graph.rows import check_live, row_of, type_text
 from branded.graph.scope import outside
 from branded.graph.uops import tensor
-from branded.learn import _drawing as d
+from branded.learn import drawing as d
 
 MAX_CELLS = 256
 

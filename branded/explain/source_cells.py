@@ -53,7 +53,7 @@ def sources(
         A list for each cell of `out`, ordered by operand and cell; None if there are too many cells.
 
     Example:
-        >>> from branded.explain.provenance import sources
+        >>> from branded.explain.source_cells import sources
         >>> from tinygrad import Tensor
         >>> a, b = Tensor([1, 2]).realize(), Tensor([3, 4]).realize()
         >>> sources((a.reshape(2, 1) + b).uop, [a.uop, b.uop])

@@ -15,7 +15,7 @@ from branded.graph.uops import tensor
 from branded.tinygrad_compat.private_api import broadcast_shape
 
 
-class TotalHost(Host):
+class InfallibleHost(Host):
     """A function of this package that never raises, so it may run even if its results are not used.
 
     It therefore gets no flag, and its derivative rules receive only its own arguments.
@@ -28,7 +28,7 @@ class TotalHost(Host):
         return call_on_graphs(self, [ShapeDtype(shape, dtype)], args)[0]
 
 
-class DifferentiableHost(TotalHost):
+class DifferentiableHost(InfallibleHost):
     """A total function with one result, linear in one of its arguments unless a subclass has another `tangent`."""
 
     active: ClassVar[int] = 0
