@@ -27,7 +27,7 @@ from branded.linalg.factors import (
     qr,
     svd,
 )
-from branded.linalg.norms import expm, matrix_power, multi_dot, norm, trace
+from branded.linalg.norms import cond, expm, matrix_power, multi_dot, norm, trace
 from branded.linalg.solving import (
     SlogdetResult,
     cho_factor,
@@ -49,6 +49,7 @@ __all__ = [
     "cho_factor",
     "cho_solve",
     "cholesky",
+    "cond",
     "det",
     "eigh",
     "eigvalsh",

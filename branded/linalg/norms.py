@@ -120,6 +120,45 @@ def _of_matrices(x: Tensor, ord: Any, axes: tuple[int, ...], keep: bool) -> Tens
 
 
 @operation
+def cond(x: Vec[S], p: Order = None) -> Vec[S]:
+    """Compute the condition number of a matrix: the norm of `x` times the norm of its inverse.
+
+    Args:
+        x: `Vec[S, f32[m, n]]`.
+        p: The order of the norm, as for matrices in `norm`.  None and 2 return the largest singular value divided by
+            the smallest, -2 the smallest divided by the largest.  Other orders need a square matrix.
+
+    Returns:
+        `Vec[S, f32[]]`; infinite for a singular matrix, or 0 for -2; NaN if an entry is NaN.
+
+    Raises:
+        MatrixError: `p` is unknown, or `x` is empty, not a matrix, or not square where `p` needs it.
+        MatrixTypeError: `x` is not a tensor of numbers, or is float16 or bfloat16.
+
+    Example:
+        >>> from branded import linalg, vmap
+        >>> from tinygrad import Tensor
+        >>> vmap(linalg.cond)(Tensor([[[1.0, 0.0], [0.0, 4.0]], [[1.0, 2.0], [2.0, 4.0]]]))[0].item()
+        4.0
+
+    Source: `jax.numpy.linalg.cond`.
+    """
+    (a,) = floats("cond", ("x", x))
+    check_matrix("cond", "x", a)
+    if 0 in a.shape[-2:]:
+        raise MatrixError(f"cond: x is {vec_type(a)}, without entries", fix="pass a matrix with rows and columns")
+    if p in (None, 2, -2):
+        s = spectra.singular_values(a)
+        ratio = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+    else:
+        check_square("cond", "x", a)
+        size, of_inverse = (_of_matrices(m, p, (a.ndim - 2, a.ndim - 1), False) for m in (a, systems.inv(a)))
+        ratio = size * of_inverse
+    is_singular = ratio.isnan() & a.isnan().any((-2, -1)).logical_not()
+    return is_singular.where(math.inf, ratio)
+
+
+@operation
 def trace(x: Vec[S], offset: int = 0) -> Vec[S]:
     """Sum the diagonal of a matrix.
 

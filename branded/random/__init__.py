@@ -32,14 +32,22 @@ from branded.random.selection import categorical, choice, permutation
 from branded.random.uniforms import bernoulli, bits, randint, uniform
 
 if TYPE_CHECKING:
-    from branded.random.further_distributions import laplace, multivariate_normal, poisson
-    from branded.random.gammas import beta, dirichlet, gamma, loggamma, t
+    from branded.random.further_distributions import (
+        laplace,
+        logistic,
+        multivariate_normal,
+        orthogonal,
+        pareto,
+        poisson,
+    )
+    from branded.random.gammas import beta, chisquare, dirichlet, gamma, loggamma, t
 
 __all__ = [
     "bernoulli",
     "beta",
     "bits",
     "categorical",
+    "chisquare",
     "choice",
     "dirichlet",
     "exponential",
@@ -49,8 +57,11 @@ __all__ = [
     "key",
     "laplace",
     "loggamma",
+    "logistic",
     "multivariate_normal",
     "normal",
+    "orthogonal",
+    "pareto",
     "permutation",
     "poisson",
     "randint",
@@ -61,8 +72,16 @@ __all__ = [
 ]
 
 _MODULES = {
-    "gammas": ("beta", "dirichlet", "gamma", "loggamma", "t"),
-    "further_distributions": ("laplace", "multivariate_normal", "poisson"),
+    "gammas": ("beta", "chisquare", "dirichlet", "gamma", "loggamma", "t"),
+    "further_distributions": (
+        "chisquare",
+        "laplace",
+        "logistic",
+        "multivariate_normal",
+        "orthogonal",
+        "pareto",
+        "poisson",
+    ),
 }
 """The functions that need loops or linear algebra, whose modules are imported at their first use."""
 

@@ -145,10 +145,10 @@ def gumbel(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtypes.flo
     Source: `jax.random.gumbel` with mode "low".
     """
     sizes, out_dtype = as_shape(shape, "gumbel"), as_dtype(dtype, "gumbel", FLOATS)
-    return -(-between(unit(key, sizes, out_dtype), _tiny(out_dtype), 1.0, out_dtype).log()).log()
+    return -(-between(unit(key, sizes, out_dtype), smallest_normal(out_dtype), 1.0, out_dtype).log()).log()
 
 
-def _tiny(dtype: DType) -> float:
+def smallest_normal(dtype: DType) -> float:
     """Return the smallest positive normal number of a dtype."""
     exponent, _ = dtypes.finfo(dtype)
     return math.ldexp(1.0, 2 - (1 << (exponent - 1)))

@@ -1,4 +1,4 @@
-"""Poisson, Laplace and multivariate normal samples."""
+"""Laplace, logistic, Pareto, Poisson and multivariate normal samples, and orthogonal matrices."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from branded.errors import DrawError, DrawTypeError
 from branded.functions._erf import below_one
 from branded.functions.special import lgamma
 from branded.graph.rows import check_live
-from branded.linalg import cholesky, eigh, svd
-from branded.random.distributions import normal
+from branded.linalg import cholesky, eigh, qr, svd
+from branded.random.distributions import exponential, normal, smallest_normal
+from branded.random.gammas import positive_parameter
 from branded.random.keys import split
 from branded.random.sampling import FLOATS, as_dtype, as_float, as_shape, fits, sampler, shape_of_all, unit
 from branded.random.uniforms import uniform
@@ -50,6 +51,109 @@ def laplace(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtypes.fl
     sizes, out_dtype = as_shape(shape, "laplace"), as_dtype(dtype, "laplace", FLOATS)
     u = uniform(key, sizes, out_dtype, -below_one(out_dtype), 1.0)
     return u.sign() * (1 - u.abs()).log()
+
+
+@sampler
+def logistic(key: Vec[S], shape: Sequence[int] = (), dtype: DTypeLike = dtypes.float32) -> Vec[S]:
+    """Sample logistic values: the density is exp(-x) / (1 + exp(-x))², so a value is below x with `sigmoid(x)`.
+
+    Args:
+        key: `Vec[S, u32[2]]`.
+        shape: The shape of one example.
+        dtype: `float32`, `float16`, `bfloat16` or `float64`.
+
+    Returns:
+        `Vec[S, f32[*shape]]`, in the given `dtype`.
+
+    Raises:
+        DrawTypeError: `key` is not a key, `shape` is not a shape, or `dtype` is not supported.
+
+    Example:
+        >>> from branded import random
+        >>> round((random.logistic(random.key(0), (1000,)) < 1.0).mean().item(), 2)  # sigmoid(1) is 0.73
+        0.73
+
+    Source: `jax.random.logistic`.
+    """
+    sizes, out_dtype = as_shape(shape, "logistic"), as_dtype(dtype, "logistic", FLOATS)
+    u = uniform(key, sizes, out_dtype, smallest_normal(out_dtype), 1.0)
+    return u.log() - (1 - u).log()
+
+
+@sampler
+def pareto(
+    key: Vec[S], b: Vec[S1] | float, shape: Sequence[int] | None = None, dtype: DTypeLike = dtypes.float32
+) -> Vec[S | S1]:
+    """Sample Pareto values: the density is b x⁻ᵇ⁻¹ for x ≥ 1.
+
+    Args:
+        key: `Vec[S, u32[2]]`.
+        b: The exponent, above 0: a number, or a tensor that broadcasts to `shape`.
+        shape: The shape of one example; None uses the shape of `b`.
+        dtype: `float32`, `float16`, `bfloat16` or `float64`.
+
+    Returns:
+        `Vec[S | S1, f32[*shape]]`, in the given `dtype`.  It is differentiable in `b`.
+
+    Raises:
+        DrawTypeError: `key` is not a key, `b` is not a number, `shape` is not a shape, or `dtype` is not supported.
+        DrawError: `b` is a number that is not above 0, or does not broadcast to `shape`.
+
+    Example:
+        >>> from branded import random
+        >>> round(random.pareto(random.key(0), 3.0, (1000,)).mean().item(), 1)  # b / (b - 1)
+        1.5
+
+    Source: `jax.random.pareto`.
+    """
+    exponent, out_dtype = positive_parameter("pareto", "b", b, shape, dtype)
+    return (exponential(key, exponent.shape, out_dtype) / exponent).exp()
+
+
+@sampler
+def orthogonal(
+    key: Vec[S],
+    n: int,
+    shape: Sequence[int] = (),
+    dtype: DTypeLike = dtypes.float32,
+    m: int | None = None,
+) -> Vec[S]:
+    """Sample orthogonal matrices, uniformly: rotating the samples does not change their distribution.
+
+    Args:
+        key: `Vec[S, u32[2]]`.
+        n: The number of rows.
+        shape: The shape of one example without the axes of the matrix.
+        dtype: `float32` or `float64`.
+        m: The number of columns; None for `n`.  The rows are orthonormal if n ≤ m, and the columns if m ≤ n.
+
+    Returns:
+        `Vec[S, f32[*shape, n, m]]`, in the given `dtype`.
+
+    Raises:
+        DrawTypeError: `key` is not a key, `n` or `m` is not an int, `shape` is not a shape,
+            or `dtype` is not supported.
+        DrawError: `n` or `m` is below 0.
+
+    Example:
+        >>> from branded import random
+        >>> from tinygrad import Tensor
+        >>> q = random.orthogonal(random.key(0), 4)
+        >>> (q @ q.T - Tensor.eye(4)).abs().max().item() < 1e-6
+        True
+
+    Source: `jax.random.orthogonal`; F. Mezzadri, "How to generate random matrices from the classical compact groups"
+        (2007).
+    """
+    out_dtype = as_dtype(dtype, "orthogonal", (dtypes.float32, dtypes.float64))
+    rows, columns = as_shape((n, n if m is None else m), "orthogonal")
+    tall = (max(rows, columns), min(rows, columns))
+    z = normal(key, (*as_shape(shape, "orthogonal"), *tall), out_dtype)
+    if not tall[1]:
+        return z.reshape(*z.shape[:-2], rows, columns)
+    q, r = qr(z)
+    turned = q * r.diagonal(dim1=-2, dim2=-1).sign().unsqueeze(-2)
+    return turned.transpose(-1, -2) if rows < columns else turned
 
 
 _INTS = (dtypes.int32, dtypes.int64, dtypes.uint32, dtypes.uint64, dtypes.int16, dtypes.uint16)

@@ -155,7 +155,7 @@ def _coefficients(z: Tensor) -> tuple[Tensor, ...]:
     )
 
 
-def _parameter(
+def positive_parameter(
     api_name: str, name: str, x: Vec[S] | float, shape: Sequence[int] | None, dtype: DTypeLike
 ) -> tuple[Tensor, DType]:
     """Return a parameter above 0, expanded to the shape of the sample, and its dtype."""
@@ -199,7 +199,7 @@ def gamma(
     Source: `jax.random.gamma`; G. Marsaglia and W. Tsang, "A simple method for generating gamma variables" (2000).
     """
     checked_key = cast(Tensor, key)
-    alpha, _ = _parameter("gamma", "a", a, shape, dtype)
+    alpha, _ = positive_parameter("gamma", "a", a, shape, dtype)
     return _gamma(checked_key, alpha)
 
 
@@ -230,7 +230,7 @@ def loggamma(
     Source: `jax.random.loggamma`.
     """
     checked_key = cast(Tensor, key)
-    alpha, _ = _parameter("loggamma", "a", a, shape, dtype)
+    alpha, _ = positive_parameter("loggamma", "a", a, shape, dtype)
     return _loggamma(checked_key, alpha)
 
 
@@ -269,8 +269,8 @@ def beta(
     checked_key = cast(Tensor, key)
     if shape is None:
         shape = shape_of_all("beta", "parameters", *(x.shape for x in (a, b) if isinstance(x, Vec)))
-    x, _ = _parameter("beta", "a", a, shape, dtype)
-    y, _ = _parameter("beta", "b", b, shape, dtype)
+    x, _ = positive_parameter("beta", "a", a, shape, dtype)
+    y, _ = positive_parameter("beta", "b", b, shape, dtype)
     keys = split(checked_key)
     p, q = _loggamma(keys[0], x), _loggamma(keys[1], y)
     odds = p - q
@@ -314,7 +314,7 @@ def dirichlet(
         text = vec_type(alpha) if isinstance(alpha, Tensor) else type(alpha).__name__
         raise DrawTypeError(f"dirichlet: alpha is {text}", fix="pass a tensor with an axis of parameters")
     sizes = None if shape is None else (*as_shape(shape, "dirichlet"), alpha.shape[-1])
-    x, _ = _parameter("dirichlet", "alpha", alpha, sizes, dtype)
+    x, _ = positive_parameter("dirichlet", "alpha", alpha, sizes, dtype)
     return _loggamma(checked_key, x).softmax(-1)
 
 
@@ -346,7 +346,38 @@ def t(
     Source: `jax.random.t`.
     """
     checked_key = cast(Tensor, key)
-    freedom, out_dtype = _parameter("t", "df", df, shape, dtype)
+    freedom, out_dtype = positive_parameter("t", "df", df, shape, dtype)
     keys = split(checked_key)
     half = freedom / 2
     return normal(keys[0], freedom.shape, out_dtype) * (half / _gamma(keys[1], half)).sqrt()
+
+
+@sampler
+def chisquare(
+    key: Vec[S], df: Vec[S1] | float, shape: Sequence[int] | None = None, dtype: DTypeLike = dtypes.float32
+) -> Vec[S | S1]:
+    """Sample chi-squared values: the distribution of the sum of `df` squared standard normal values.
+
+    Args:
+        key: `Vec[S, u32[2]]`.
+        df: The degrees of freedom, above 0: a number, or a tensor that broadcasts to `shape`.
+        shape: The shape of one example; None uses the shape of `df`.
+        dtype: `float32`, `float16`, `bfloat16` or `float64`.
+
+    Returns:
+        `Vec[S | S1, f32[*shape]]`, in the given `dtype`.  It is differentiable in `df`.
+
+    Raises:
+        DrawTypeError: `key` is not a key, `df` is not a number, `shape` is not a shape, or `dtype` is not supported.
+        DrawError: `df` is a number that is not above 0, or does not broadcast to `shape`.
+
+    Example:
+        >>> from branded import random
+        >>> round(random.chisquare(random.key(0), 3.0, (1000,)).mean().item(), 1)
+        3.0
+
+    Source: `jax.random.chisquare`.
+    """
+    checked_key = cast(Tensor, key)
+    freedom, _ = positive_parameter("chisquare", "df", df, shape, dtype)
+    return 2 * _gamma(checked_key, freedom / 2)

@@ -64,6 +64,29 @@ def laplace(m: Any) -> Any:
 
 
 @program
+def logistic(m: Any) -> Any:
+    return m.random.logistic(m.random.key(5), (2, 3))
+
+
+@program
+def pareto(m: Any) -> Any:
+    b = m.array([0.5, 1.0, 30.0])
+    return m.jvp(lambda b: m.random.pareto(m.random.key(5), b), (b,), (m.ones((3,)),))
+
+
+@program
+def chisquare(m: Any) -> Any:
+    df = m.array([0.5, 1.0, 30.0])
+    return m.jvp(lambda df: m.random.chisquare(m.random.key(5), df), (df,), (m.ones((3,)),))
+
+
+@program
+def orthogonal(m: Any) -> Any:
+    key = m.random.key(5)
+    return m.random.orthogonal(key, 3), m.random.orthogonal(key, 2, (2,), m=4), m.random.orthogonal(key, 4, m=2)
+
+
+@program
 def poisson(m: Any) -> Any:
     key = m.random.key(8)
     return m.random.poisson(key, 3.0, (5,)), m.random.poisson(key, 40.0, (5,))

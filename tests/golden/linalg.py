@@ -132,6 +132,16 @@ def ranks(m: Any) -> Any:
 
 
 @program
+def condition_numbers(m: Any) -> Any:
+    orders = [None, -2, "fro", "nuc", 1, -1, float("inf"), -float("inf")]
+    singular = m.array([[1.0, 2.0], [2.0, 4.0]])
+    square = [m.vmap(m.grad(lambda a, p=p: m.linalg.cond(a, p)))(well(m, 2, 3, 3)) for p in orders[:3]]
+    values = [m.vmap(lambda a, p=p: m.linalg.cond(a, p))(well(m, 2, 3, 3)) for p in orders]
+    of_singular = m.stack([m.linalg.cond(singular, p) for p in (1, -1, float("inf"))])
+    return square, values, m.linalg.cond(m.some(2, 4, 3)), m.to_float(of_singular > 1e30)
+
+
+@program
 def norms(m: Any) -> Any:
     orders = [None, "fro", "nuc", 1, -1, 2, -2, float("inf"), -float("inf")]
     matrices = [slopes(m, lambda a, o=o: m.linalg.norm(a, o), m.some(2, 3, 2)) for o in orders]

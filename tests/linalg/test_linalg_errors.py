@@ -56,6 +56,16 @@ qr: a is f16[3, 3], and matrices are factored in float32 or float64
         MatrixTypeError,
         "eigh: a is a list, not a tensor\n  try: pass a tensor of floats",
     ),
+    "condition of a wide matrix": (
+        lambda: linalg.cond(WIDE, 1),
+        MatrixError,
+        "cond: x has 2 rows and 3 columns\n  x:   f32[2, 3]\n  try: pass a square matrix",
+    ),
+    "condition of nothing": (
+        lambda: linalg.cond(Tensor.zeros(0, 0)),
+        MatrixError,
+        "cond: x is f32[0, 0], without entries\n  try: pass a matrix with rows and columns",
+    ),
     "rows of the right side": (
         lambda: linalg.solve(A, Tensor.ones(4)),
         MatrixError,

@@ -640,6 +640,17 @@ ROWS = (
     refused(
         "laplace: shape", lambda: random.laplace(KEY, 3), errors.DrawTypeError, "laplace: the int 3 is not a shape"
     ),
+    refused(
+        "logistic: shape", lambda: random.logistic(KEY, 3), errors.DrawTypeError, "logistic: the int 3 is not a shape"
+    ),
+    refused("pareto: below 0", lambda: random.pareto(KEY, -2.0), errors.DrawError, "pareto: b = -2 is not above 0"),
+    refused("chisquare: of 0", lambda: random.chisquare(KEY, 0), errors.DrawError, "chisquare: df = 0 is not above 0"),
+    refused(
+        "orthogonal: rows",
+        lambda: random.orthogonal(KEY, 2.5),
+        errors.DrawTypeError,
+        "orthogonal: the float 2.5 in a shape is not an int",
+    ),
     refused("poisson: below 0", lambda: random.poisson(KEY, -1.0), errors.DrawError, "poisson: lam = -1 is not a mean"),
     refused(
         "poisson: nan", lambda: random.poisson(KEY, float("nan")), errors.DrawError, "poisson: lam = nan is not a mean"

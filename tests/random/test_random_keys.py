@@ -568,7 +568,7 @@ def test_gumbel_is_finite() -> None:
     u = Tensor([0.0, 1 - 2.0**-24])
     x = -(
         -branded.random.uniforms.between(
-            u, branded.random.distributions._tiny(dtypes.float32), 1.0, dtypes.float32
+            u, branded.random.distributions.smallest_normal(dtypes.float32), 1.0, dtypes.float32
         ).log()
     ).log()
     np.testing.assert_allclose(x.numpy(), [-math.log(-math.log(2.0**-126)), -math.log(2.0**-24)], rtol=1e-6)

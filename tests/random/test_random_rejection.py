@@ -27,6 +27,10 @@ DRAWS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "dirichlet": lambda k, a: random.dirichlet(k, a + Tensor([0.0, 1.0])),
     "t": lambda k, a: random.t(k, a),
     "laplace": lambda k, a: a * random.laplace(k, (2,)),
+    "logistic": lambda k, a: a * random.logistic(k, (2,)),
+    "pareto": lambda k, a: random.pareto(k, a, (2,)),
+    "chisquare": lambda k, a: random.chisquare(k, a),
+    "orthogonal": lambda k, a: a * random.orthogonal(k, 2, m=3),
     "poisson": lambda k, a: random.poisson(k, a, (2,)),
     "multivariate_normal": lambda k, a: random.multivariate_normal(k, a + Tensor([0.0, 1.0]), a * Tensor.eye(2)),
 }
@@ -112,6 +116,13 @@ DISTRIBUTIONS: dict[str, tuple[Callable[[], Tensor], Callable[[Any], Any]]] = {
     "laplace": (
         lambda: random.laplace(KEYS[0], (N,)),
         lambda x: np.where(x < 0, 0.5 * np.exp(x), 1 - 0.5 * np.exp(-x)),
+    ),
+    "logistic": (lambda: random.logistic(KEYS[0], (N,)), lambda x: 1 / (1 + np.exp(-x))),
+    "pareto": (lambda: random.pareto(KEYS[0], 3.0, (N,)), lambda x: 1 - x**-3.0),
+    "chisquare of 2": (lambda: random.chisquare(KEY, number(2.0), (N,)), lambda x: 1 - np.exp(-x / 2)),
+    "the angle of orthogonal": (
+        lambda: random.orthogonal(KEYS[0], 3, (N,))[:, 1, 2],  # an entry is uniform on [-1, 1]
+        lambda x: (1 + x) / 2,
     ),
     "a component of multivariate_normal": (
         lambda: random.multivariate_normal(KEYS[0], Tensor([0.0, 0.0]), Tensor([[2.0, 1.0], [1.0, 1.0]]), (N,))[:, 1],

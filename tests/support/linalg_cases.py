@@ -107,6 +107,8 @@ case("svd", lambda a: linalg.svd(a, compute_uv=False), lambda a: np.linalg.svd(a
 case("pinv", linalg.pinv, np.linalg.pinv, tall)
 case("pinv of rows", linalg.pinv, np.linalg.pinv, wide)
 case("rank", linalg.matrix_rank, np.linalg.matrix_rank, tall, False)
+case("cond", linalg.cond, np.linalg.cond, tall)
+case("cond by rows", lambda a: linalg.cond(a, np.inf), lambda a: np.linalg.cond(a, np.inf), well)
 case("power", lambda a: linalg.matrix_power(a, -3), lambda a: np.linalg.matrix_power(a, -3), well)
 case("trace", linalg.trace, lambda a: np.trace(a, axis1=-2, axis2=-1), tall)
 case("expm", linalg.expm, series, well)

@@ -30,8 +30,18 @@ _SHAPED = {"zeros", "ones", "empty", "rand", "randn", "uniform", "normal"}
 _SHAPED |= {"scaled_uniform", "glorot_uniform", "kaiming_uniform", "kaiming_normal"}
 _SHAPE_ARGUMENT = {"zeros", "ones", "empty", "full", "random", "standard_normal"}
 _SIZE_ARGUMENT = {"normal": 2, "uniform": 2, "integers": 2, "randint": 2, "standard_normal": 0, "random": 0}
-_OF_KEYS = dict.fromkeys(("normal", "exponential", "gumbel", "laplace", "bits", "uniform", "randint"), 1)
-_SAMPLES = {**_OF_KEYS, "bernoulli": 2, "gamma": 2, "loggamma": 2, "poisson": 2, "t": 2, "beta": 3}
+_OF_KEYS = dict.fromkeys(("normal", "exponential", "gumbel", "laplace", "logistic", "bits", "uniform", "randint"), 1)
+_SAMPLES = {
+    **_OF_KEYS,
+    "bernoulli": 2,
+    "gamma": 2,
+    "loggamma": 2,
+    "poisson": 2,
+    "t": 2,
+    "pareto": 2,
+    "chisquare": 2,
+    "beta": 3,
+}
 """The position of the parameter `shape` in each sampling function."""
 _ELEMENTWISE = {"abs", "cos", "exp", "log", "negative", "sin", "sqrt", "square", "tan", "tanh"}
 
