@@ -16,7 +16,7 @@ from branded.core.tracing.recording import Frame
 from branded.errors import ExplainError, ShapeError
 from branded.explain import mistake
 from branded.explain.argument_guesses import guess_arguments
-from branded.explain.code import Source
+from branded.explain.code import Source, function_name
 from branded.explain.data import Explained, explain_call, is_array
 from branded.explain.html import frame, page
 from branded.explain.steps import Growth as Growth
@@ -169,7 +169,7 @@ def example_arguments(f: Callable[..., Any]) -> tuple[tuple[Any, ...], dict[str,
     Raises:
         ExplainError: A parameter has neither a default nor a usable annotation, or the function fails with the guess.
     """
-    name, parameters = _function_name(f), list(_signature(f).parameters.values())
+    name, parameters = function_name(f), list(_signature(f).parameters.values())
     optional = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     missing = [p for p in parameters if p.default is p.empty and p.kind not in optional]
     values = {p.name: p.default for p in parameters}
@@ -201,7 +201,7 @@ def _check(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any])
     except TypeError as error:
         args_text = ", ".join([*map(tree.describe, args), *(f"{k}={tree.describe(v)}" for k, v in kwargs.items())])
         raise ExplainError(
-            f"explain: `{_function_name(f)}` does not take these arguments: {error}", ("given", args_text or "none")
+            f"explain: `{function_name(f)}` does not take these arguments: {error}", ("given", args_text or "none")
         ) from None
 
 
@@ -214,7 +214,3 @@ def _signature(f: Callable[..., Any]) -> inspect.Signature:
         return inspect.signature(f)
     except (TypeError, ValueError):  # a function in C has no signature, so allow any arguments
         return inspect.Signature([inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL)])
-
-
-def _function_name(f: Callable[..., Any]) -> str:
-    return getattr(f, "__name__", type(f).__name__)

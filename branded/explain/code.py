@@ -54,3 +54,7 @@ class Source(NamedTuple):
 def at(where: Where | None) -> str:
     """Return a position as `app.py:12`."""
     return "" if where is None else f"{Path(where.file).name}:{where.line}"
+
+
+def function_name(f: Callable[..., Any]) -> str:
+    return str(getattr(f, "__name__", type(f).__name__))

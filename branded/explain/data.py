@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import is_dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from tinygrad import Tensor
 from tinygrad.uop.ops import UOp
@@ -24,7 +24,7 @@ from branded.core.validation.axes_suggestions import argument
 from branded.errors import ReadError
 from branded.explain import static
 from branded.explain.callees import Functions
-from branded.explain.code import Source, at
+from branded.explain.code import Source, at, function_name
 from branded.explain.graph import graph_of, names_below
 from branded.explain.kernels import Kernel, kernels
 from branded.explain.loops import loop_of_function, loop_of_step
@@ -79,7 +79,7 @@ def explain_call(
     names = [argument(f, i) or f"argument {i + 1}" for i in range(len(args))]
     paths = [p for i, a in enumerate(args) if i not in static_argnums for p in tree.paths(a, names[i])]
     paths += [p for k, a in kwargs.items() for p in tree.paths(a, k)]
-    return Explained(f, expr, expr._given(tuple(args), kwargs), _Arguments(paths, axes), limit)
+    return Explained(f, expr, expr._given(tuple(args), kwargs), paths, axes, limit)
 
 
 def note_many_steps(api_name: str, program: Program) -> None:
@@ -93,13 +93,6 @@ def _count(program: Program) -> int:
     return sum(1 + sum(map(_count, e.programs())) for e in program.eqns)
 
 
-class _Arguments(NamedTuple):
-    """The tensors in the arguments of a call: their paths in the pytrees, and the axes in their annotations, if any."""
-
-    paths: Sequence[str]
-    axes: Sequence[str]
-
-
 def is_array(x: Any) -> bool:
     return isinstance(x, Tensor) or hasattr(x, "__array__")
 
@@ -110,21 +103,30 @@ def _in_memory(x: Any) -> Any:
 
 
 class Explained:
-    """The explanation of one call, and its data: a dict that is ready for JSON."""
+    """The explanation of one call, and its data: a dict that is ready for JSON.
+
+    Each tensor in the arguments has its path in the pytrees, and the axes in its annotation, or "".
+    """
 
     def __init__(
-        self, f: Callable[..., Any], expr: Expr, tensors: Sequence[Tensor], arguments: _Arguments, limit: Growth
+        self,
+        f: Callable[..., Any],
+        expr: Expr,
+        tensors: Sequence[Tensor],
+        paths: Sequence[str],
+        axes: Sequence[str],
+        limit: Growth,
     ) -> None:
         self.f, self.expr, self.limit = f, expr, limit
-        self.program = expr.program
+        self.program, self.tree = expr.program, expr._levels.result
         self.source = Source.of(f)
         last = self.source.first_line + self.source.text.rstrip().count("\n")
         self.called = Functions(self.source.file, self.source.first_line, last)
-        self.paths = [*arguments.paths, *("" for _ in expr.program.constvars)]
-        self.named = names_of(self.program, [*arguments.paths, *captured_paths(f, expr.consts)])
+        captured = [""] * len(expr.program.constvars)
+        self.paths, self.axes = [*paths, *captured], [*axes, *captured]
+        self.named = names_of(self.program, [*paths, *captured_paths(f, expr.consts)])
         self.names = self.named.values
         self.sentence_names = self.named.operand_names(self.source.code)
-        self.axes = [*arguments.axes, *("" for _ in expr.program.constvars)]
         self.batched = self._batched(tensors)
         self.cells = self._cells()
         self.roots = [self.batched[v] for v in self.program.outs if isinstance(v, Var)]
@@ -244,15 +246,14 @@ class Explained:
 
     def _source_cells(self, e: Eqn) -> list[list[list[int]]] | None:
         """Return, for each cell of the first result, the operand cells that it depends on, or None."""
-        variables = [a for a in e.operands if isinstance(a, Var)]
-        if any(v not in self.batched or cells_of(v.type) > MAX_SHOWN_CELLS for v in (e.results[0], *variables)):
+        variables = {i: a for i, a in enumerate(e.operands) if isinstance(a, Var)}
+        shown = [e.results[0], *variables.values()]
+        if any(v not in self.batched or cells_of(v.type) > MAX_SHOWN_CELLS for v in shown):
             return None
-        positions = [i for i, a in enumerate(e.operands) if isinstance(a, Var)]
         if e.op in ("enter", "leave") and variables:
             return [[[0, cell]] for cell in source_cells(e)]
-        links = sources(
-            self.batched[e.results[0]], [self.batched[v] for v in variables], [self.cells.get(v) for v in variables]
-        )
+        result, *operands = [self.batched[v] for v in shown]
+        links, positions = sources(result, operands, [self.cells.get(v) for v in shown[1:]]), [*variables]
         if links is None or sum(map(len, links)) > MAX_PAIRS:
             return None
         return [[[positions[i], cell] for i, cell in cells] for cells in links]
@@ -281,7 +282,7 @@ class Explained:
         self.below, self.lowest = e.links(), e.at("primitives").links()
         names = names_below(e, self.names)
         steps = [self.step(i, eqn) for i, eqn in enumerate(p.eqns)]
-        name = getattr(self.f, "__name__", type(self.f).__name__)
+        name = function_name(self.f)
         doc = inspect.getdoc(self.f) if inspect.isroutine(self.f) else None
         return {
             "name": name,
@@ -330,23 +331,19 @@ class Explained:
         identifier = name if name.isidentifier() else "f"
         return loop_of_function(identifier, self.program, self.named, self._result_text, folded=folded)
 
-    @property
-    def _tree(self) -> Any:
-        return self.expr._levels.result
-
     def _result_text(self, outs: Sequence[str]) -> str:
         """Return the text of the result with its containers and keys; `outs` has the texts of its leaves."""
         is_standard = all(
-            t in (tuple, list, dict) or hasattr(t, "_fields") or is_dataclass(t) for t in tree.containers(self._tree)
+            t in (tuple, list, dict) or hasattr(t, "_fields") or is_dataclass(t) for t in tree.containers(self.tree)
         )
         try:
-            return str(tree.rebuild(self._tree, map(Text, outs))) if is_standard else ", ".join(outs)
+            return str(tree.rebuild(self.tree, map(Text, outs))) if is_standard else ", ".join(outs)
         except Exception:  # the user's class may not accept text
             return ", ".join(outs)
 
     def _results(self) -> list[dict[str, Any]]:
         """Return each leaf of the result: its path, its type, and its cells as nested lists."""
-        paths = tree.paths(self._tree, "")
+        paths = tree.paths(self.tree, "")
         return [
             {"path": path, "type": str(a.type) if isinstance(a, Var) else a.dtype, "cells": self._nested(a)}
             for path, a in zip(paths, self.program.outs, strict=False)

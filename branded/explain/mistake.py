@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from branded.core.tracing.recording import Call, Frame
 from branded.errors import ShapeError
 from branded.errors.source import Where, is_ours, line
-from branded.explain.code import at
+from branded.explain.code import at, function_name
 from branded.explain.steps import join_words
 from branded.explain.terminal import Line, Span
 from branded.graph.rows import type_text
@@ -32,10 +32,12 @@ def lines(mistake: Mistake, f: Callable[..., Any], code: Callable[[Where], str])
     steps = [c for c in calls if c.op not in ("enter", "leave") and c.where is not None]
     brands = {b: None for c in calls if isinstance(b := c.params.get("brand"), Scope)}
     place, wrong = _place(mistake.error)
-    name = getattr(f, "__name__", type(f).__name__)
     opened = f"in {join_words([f'{b.name}:{b.size}' for b in brands])}" if brands else "where no brand is open"
     out: list[Line] = [
-        [Span(name, "title"), Span(f": a mistake at {place}, {opened}" if place else f": a mistake, {opened}")],
+        [
+            Span(function_name(f), "title"),
+            Span(f": a mistake at {place}, {opened}" if place else f": a mistake, {opened}"),
+        ],
         [],
     ]
     if len(steps) > _SHOWN:

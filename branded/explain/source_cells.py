@@ -273,9 +273,7 @@ class _Graph:
         raise _UnknownError
 
 
-_SAME = {
-    *(Ops.CAST, Ops.CONTIGUOUS, Ops.CONTIGUOUS_BACKWARD, Ops.DETACH, Ops.COPY, Ops.MSELECT, Ops.NOOP),
-}
+_SAME = {Ops.CAST, Ops.CONTIGUOUS, Ops.CONTIGUOUS_BACKWARD, Ops.DETACH, Ops.COPY, Ops.MSELECT, Ops.NOOP}
 """Operations that do not move cells.  BITCAST is not among them, because it may change the number of cells."""
 
 
@@ -325,8 +323,10 @@ def _size(u: UOp) -> int:
     return math.prod(_shape(u))
 
 
-def _strides(shape: Sequence[int]) -> list[int]:
-    return [math.prod(shape[i + 1 :]) for i in range(len(shape))]
+def _axis_offsets(shape: Sequence[int]) -> list[list[int]]:
+    """Return, for each axis, the distance of each of its entries from the first cell."""
+    strides = [math.prod(shape[i + 1 :]) for i in range(len(shape))]
+    return [[i * s for i in range(n)] for n, s in zip(shape, strides, strict=True)]
 
 
 def _is_of_each_device(u: UOp) -> bool:
@@ -336,25 +336,20 @@ def _is_of_each_device(u: UOp) -> bool:
 
 def _source_positions(u: UOp) -> list[int]:
     """Return, for each cell of a movement, the index of the source cell; -1 for padding."""
-    source_shape, shape = _shape(u.src[0]), _shape(u)
     if u.op is Ops.RESHAPE:
         return list(range(_size(u)))
-    strides = _strides(source_shape)
+    shape, axes = _shape(u), _axis_offsets(_shape(u.src[0]))
     if u.op is Ops.EXPAND:
-        axes = [[0] * n for n in shape[: len(shape) - len(source_shape)]]
-        axes += [[i * s for i in range(n)] for n, s in zip(source_shape, strides, strict=True)]
+        axes = [[0] * n for n in shape[: len(shape) - len(axes)]] + axes
     elif u.op is Ops.PERMUTE:
-        axes = [[i * strides[a] for i in range(source_shape[a])] for a in u.arg]
+        axes = [axes[a] for a in u.arg]
     elif u.op is Ops.FLIP:
-        axes = [[i * s for i in range(n)] for n, s in zip(source_shape, strides, strict=True)]
         axes = [axis[::-1] if flips else axis for axis, flips in zip(axes, u.arg, strict=True)]
     elif u.op is Ops.SHRINK:
-        axes = [[i * s for i in range(a, a + n)] for (a, _), n, s in zip(u.marg, shape, strides, strict=True)]
+        axes = [axis[a : a + n] for axis, (a, _), n in zip(axes, u.marg, shape, strict=True)]
     else:
-        axes = [
-            [(i - a) * s if 0 <= i - a < n else -1 for i in range(size)]
-            for (a, _), size, n, s in zip(u.marg, shape, source_shape, strides, strict=True)
-        ]
+        pads = zip(axes, u.marg, shape, strict=True)
+        axes = [[-1] * a + axis + [-1] * (n - a - len(axis)) for axis, (a, _), n in pads]
     return [-1 if -1 in offsets else sum(offsets) for offsets in itertools.product(*axes)]
 
 
@@ -367,11 +362,9 @@ def _align_cells(u: UOp, operands: Sequence[list[Any]]) -> list[list[Any]]:
 def _broadcast_cells(cells: list[Any], shape: Sequence[int], to: Sequence[int]) -> list[Any]:
     if shape == to:
         return cells
-    strides = _strides(shape)
-    lead = len(to) - len(shape)
-    axes = [[0] * n for n in to[:lead]]
+    axes = [[0] * n for n in to[: len(to) - len(shape)]]
     axes += [
-        [0] * n if m == 1 else [i * s for i in range(n)] for n, m, s in zip(to[lead:], shape, strides, strict=True)
+        axis * n if len(axis) == 1 else axis for axis, n in zip(_axis_offsets(shape), to[len(axes) :], strict=True)
     ]
     return [cells[sum(offsets)] for offsets in itertools.product(*axes)]
 
