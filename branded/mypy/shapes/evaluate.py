@@ -83,8 +83,6 @@ from branded.mypy.shapes.values import (
 class Evaluator(Objects):
     """Evaluates the expressions of a file, and records the mistakes that it finds."""
 
-    # ---- expressions ----
-
     def evaluate(self, e: Expression | None) -> Fact:
         self.steps += 1
         if self.steps > STEPS:
@@ -156,12 +154,8 @@ class Evaluator(Objects):
     def items(self, entries: list[Expression]) -> list[Fact] | None:
         values: list[Fact] | None = []
         for entry in entries:
-            if isinstance(entry, StarExpr):
-                more = items_of(self.evaluate(entry.expr))
-                values = None if more is None or values is None else [*values, *more]
-            else:
-                value = self.evaluate(entry)
-                values = [*values, value] if values is not None else None
+            more = items_of(self.evaluate(entry.expr)) if isinstance(entry, StarExpr) else [self.evaluate(entry)]
+            values = None if more is None or values is None else [*values, *more]
         return values
 
     def _name(self, e: NameExpr) -> Fact:
@@ -169,17 +163,15 @@ class Evaluator(Objects):
             return Const({"True": True, "False": False, "None": None}[e.name])
         if e.fullname == "builtins.Ellipsis":
             return Const(...)
-        node = e.node
-        if node is None:
+        if e.node is None:
             return UNKNOWN
-        if (value := self.frame.lookup(node)) is not None:
-            return value
-        return self._global(node, e.fullname)
+        value = self.frame.lookup(e.node)
+        return self._global(e.node, e.fullname) if value is None else value
 
-    def _global(self, node: SymbolNode | None, fullname: str) -> Fact:
+    def _global(self, node: SymbolNode, fullname: str) -> Fact:
         if isinstance(node, MypyFile):
             return LibraryName(node.fullname)
-        is_own = node is not None and self.is_own(node.fullname)
+        is_own = self.is_own(node.fullname)
         if isinstance(node, TypeInfo) and not is_own:
             return Class(node) if is_user_name(node.fullname, self.api) else LibraryName(node.fullname)
         if isinstance(node, FuncDef) and (f := function_of(node, self.api)) is not None:
@@ -355,8 +347,6 @@ class Evaluator(Objects):
         if isinstance(value, Stream):
             return value.each
         return None
-
-    # ---- calls ----
 
     def _call(self, e: CallExpr) -> Fact:
         if isinstance(e.callee, TempNode):  # injected by the plugin

@@ -99,8 +99,6 @@ class Interpreter(FunctionCalls):
             elif isinstance(s, ClassDef):
                 yield from self._functions(s.defs.body)
 
-    # ---- statements ----
-
     def execute(self, statements: Sequence[Statement]) -> Fact | None:
         """Execute statements; return the value that is returned, or None if the end is reached."""
         returned: Fact | None = None

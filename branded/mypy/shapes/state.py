@@ -101,8 +101,6 @@ class FileState:
     def assign(self, target: Expression, value: Fact) -> None:
         raise NotImplementedError
 
-    # ---- findings ----
-
     def is_own(self, fullname: str) -> bool:
         """Return whether a name is defined in the file that is followed."""
         is_own = fullname.startswith(f"{self.tree.fullname}.")
