@@ -52,7 +52,7 @@ class Said(NamedTuple):
         return self._replace(operands=((),) * n + self.operands) if self.operands else self
 
 
-UNSAID = Said()
+UNSAID: Said = Said()
 
 
 def names_of(operands: Sequence[Any]) -> Said:
