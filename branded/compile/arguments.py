@@ -11,10 +11,11 @@ from typing import Any
 from tinygrad import Tensor, dtypes
 
 from branded import tree
-from branded.compile.output_pool import KNOWN, value_in_memory
+from branded.compile.output_pool import value_in_memory
 from branded.graph.rows import check_live
 from branded.tinygrad_compat.lazy_numpy import np
 from branded.tinygrad_compat.private_api import canonicalize_device
+from branded.tinygrad_compat.uops import KNOWN
 
 NUMBERS = frozenset({bool, int, float})
 _DEEP = 32

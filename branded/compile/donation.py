@@ -10,9 +10,10 @@ from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.compile.linear_program import Linear
-from branded.compile.output_pool import KNOWN, PooledBuffer, Result, value_in_memory
+from branded.compile.output_pool import PooledBuffer, Result, value_in_memory
 from branded.core.boundary import Donated
 from branded.graph.uops import base_of
+from branded.tinygrad_compat.uops import KNOWN
 
 
 def may_be_one(linear: Linear, out: int, arg: int) -> bool:

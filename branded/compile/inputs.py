@@ -10,7 +10,8 @@ from tinygrad.uop.ops import UOp
 
 from branded import tree
 from branded.compile.arguments import NUMBERS
-from branded.compile.output_pool import Known, Result, part_of, value_in_memory
+from branded.compile.memory_views import array_in_memory
+from branded.compile.output_pool import Known, Result, value_in_memory
 from branded.core.analysis.aliasing import is_no_copy
 from branded.graph.uops import base_of, tensor
 from branded.tinygrad_compat.activation import running_block
@@ -28,26 +29,25 @@ class ProgramInput:
         self.pack = struct.Struct(p.dtype.fmt).pack_into if p.dtype.fmt and p.shape == () else None
         self.staged: Known | None = None
 
-    def address(self, x: Any, held: list[UOp], is_read_alone: bool = True) -> int:
+    def address(self, x: Any, held: list[Any], is_read_alone: bool = True) -> int:
         """Return the address from which the kernels read the argument; `held` keeps its memory alive until they finish.
 
-        A part of a buffer is read in place if nothing writes into the memory of the arguments.
+        A contiguous part of a buffer is read in place if nothing writes into the memory of the arguments.
         """
         if self.is_empty:
             return 0
-        return self._of_python(x) or (is_read_alone and self._of_part(x)) or self._known(x, held).address
+        return self._of_python(x) or self._of_view(x, held, is_read_alone) or self._known(x, held).address
 
-    def _of_part(self, x: Any) -> int:
-        """Return the address of a contiguous part of a tensor in memory, such as `x[0]`; 0 for anything else."""
-        if type(x) is not Tensor or x.dtype != self.dtype or (part := part_of(x.uop)) is None:
+    def _of_view(self, x: Any, held: list[Any], in_place: bool) -> int:
+        """Return the address of elements of a tensor in memory, such as `x[0]` or `x.T`; 0 for anything else."""
+        if type(x) is not Tensor or x.dtype != self.dtype or x.device != self.device:
             return 0
-        whole = value_in_memory(part[0])
-        if whole is None or whole.device != self.device or not whole.address:
+        if (array := array_in_memory(x.uop)) is None:
             return 0
-        address = whole.address + part[1] * self.dtype.itemsize
-        return address if address % self.alignment == 0 else 0
+        held.append(array)
+        return self._of_array(array, in_place)
 
-    def buffer(self, x: Any, held: list[UOp]) -> UOp:
+    def buffer(self, x: Any, held: list[Any]) -> UOp:
         if self.is_empty:
             out: UOp = UOp.new_buffer(self.device, 0, self.dtype)
             return out
@@ -71,12 +71,16 @@ class ProgramInput:
             return to
         if cls is not np.ndarray or self.numpy is None:
             return 0
-        if x.dtype == self.numpy and x.flags.c_contiguous:
-            address = int(x.__array_interface__["data"][0])
+        return self._of_array(x, x.dtype == self.numpy, self.numpy)
+
+    def _of_array(self, array: Any, in_place: bool, dtype: Any = None) -> int:
+        """Return the address of an array: its own, or that of the staging buffer, to which it is copied."""
+        if in_place and array.flags.c_contiguous:
+            address = int(array.__array_interface__["data"][0])
             if address % self.alignment == 0:
                 return address
         to = self._stage()
-        np.copyto(np.frombuffer(self.view, dtype=self.numpy).reshape(self.shape), x)
+        np.copyto(np.frombuffer(self.view, dtype or array.dtype).reshape(self.shape), array)
         return to
 
     def _stage(self) -> int:
@@ -88,7 +92,7 @@ class ProgramInput:
             self.view = self.staged.buffer.as_memoryview(force_zero_copy=True)
         return self.staged.address
 
-    def _known(self, x: Any, held: list[UOp]) -> Known:
+    def _known(self, x: Any, held: list[Any]) -> Known:
         """Return the argument in a buffer: its own, or a copy."""
         t = computed_tensor(x).cast(self.dtype)
         if (buffer := value_in_memory(t.uop)) is None:

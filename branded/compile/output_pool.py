@@ -21,6 +21,7 @@ from branded.compile.linear_program import buffer_of, memory_address
 from branded.graph.uops import base_of
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.result_marks import mark_memory
+from branded.tinygrad_compat.uops import KNOWN
 
 REMEMBERED = 3
 """The number of buffers kept per result: enough for a loop `x = f(x)`, including its initial value."""
@@ -28,8 +29,6 @@ LARGEST = 8 << 20
 """The size in bytes of the largest buffer to keep: filling a larger one takes longer than allocating it."""
 SMALL, ROOM = 1 << 20, 64 << 20
 """In bytes: all programs together keep at most `ROOM` in buffers larger than `SMALL`."""
-KNOWN = "_branded_known"
-"""The key in the `__dict__` of a buffer's UOp under which its `Known` is cached."""
 
 
 class Known(NamedTuple):

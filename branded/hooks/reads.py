@@ -7,11 +7,12 @@ import functools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from tinygrad import Tensor
-from tinygrad.uop.ops import Ops
+from tinygrad import Tensor, dtypes
+from tinygrad.dtype import DType
+from tinygrad.uop.ops import Ops, UOp
 
 from branded.compile import eager_cache
-from branded.compile.output_pool import value_in_memory
+from branded.compile.memory_views import array_in_memory
 from branded.core.analysis import aliasing
 from branded.core.boundary import lower_unbatched
 from branded.core.tracing.effect_tokens import is_through_a_body
@@ -23,7 +24,7 @@ from branded.graph.rows import check_live, is_differentiated, row_of
 from branded.graph.scope import Row, Scope
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.lazy_numpy import np
-from branded.tinygrad_compat.private_api import _to_np_dtype
+from branded.tinygrad_compat.private_api import _to_np_dtype, all_int
 from branded.tinygrad_compat.tensor_methods import Method, wrap
 
 READS = (
@@ -148,41 +149,56 @@ def _refuse_number(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
 _CONVERT: Mapping[str, Callable[[Any], Any]] = {
     "numpy": lambda array: array.copy(),
     "tolist": lambda array: array.tolist(),
-    "item": lambda array: array.item() if array.size == 1 else None,
+    "item": lambda array: array.item(),
 }
-"""Functions that read a value in memory by numpy, given a view of the memory; None leaves the read to tinygrad."""
+"""Functions that read a value in memory by numpy, given a view of the memory."""
 
 
-def _view_of_memory(t: Tensor) -> Any:
-    """Return a view of the memory of a computed value on the CPU as an array, or None for any other value."""
-    u = t.uop
-    if private_api.capturing or (value := value_in_memory(u)) is None or not value.address or 0 in u.shape:
-        return None
-    numpy_type = np.dtype(_to_np_dtype(u.dtype))
-    if numpy_type.itemsize != u.dtype.itemsize:
-        return None  # numpy lacks the dtype
-    memory = value.buffer.as_memoryview(allow_zero_copy=True)
-    return np.frombuffer(memory, numpy_type).reshape(u.shape)
+def _numpy_type(u: UOp) -> Any:
+    """Return the dtype of numpy in which a value on the CPU can be read in place, or None."""
+    shape = u.shape
+    return None if private_api.capturing or 0 in shape or not all_int(shape) else _same_type(u.dtype)
+
+
+@functools.cache
+def _same_type(dtype: DType) -> Any:
+    numpy_type = None if dtype in dtypes.weaks else _to_np_dtype(dtype)
+    return numpy_type if numpy_type is not None and np.dtype(numpy_type).itemsize == dtype.itemsize else None
 
 
 def _reader(api_name: str) -> Callable[[Method], Method]:
-    convert = _CONVERT.get(api_name)
-
     def make(original: Method) -> Method:
         def read(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-            if convert is not None and not args and not kwargs:
-                array = _view_of_memory(self)
-                if array is not None and (result := convert(array)) is not None:
-                    return result
-            tensors = [self, *(a for a in (*args, *kwargs.values()) if isinstance(a, Tensor))]
-            _forbid(api_name, *tensors)
-            for t in tensors:
-                t.uop = lower_unbatched(t.uop)
+            _prepare_read(api_name, self, *(a for a in (*args, *kwargs.values()) if isinstance(a, Tensor)))
             return original(self, *args, **kwargs)
 
-        return read
+        return _by_numpy(api_name, original, read, _CONVERT[api_name]) if api_name in _CONVERT else read
 
     return make
+
+
+def _prepare_read(api_name: str, *tensors: Tensor) -> None:
+    _forbid(api_name, *tensors)
+    for t in tensors:
+        t.uop = lower_unbatched(t.uop)
+
+
+def _by_numpy(api_name: str, original: Method, otherwise: Method, convert: Callable[[Any], Any]) -> Method:
+    """Return a method that reads a value on the CPU by numpy, without a kernel if it consists of elements in memory."""
+
+    def read(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        many = api_name == "item" and self.uop.max_numel() != 1
+        if many or args or kwargs or (numpy_type := _numpy_type(self.uop)) is None:
+            return otherwise(self, *args, **kwargs)
+        if (array := array_in_memory(self.uop)) is None:
+            _prepare_read(api_name, self)
+            if not str(self.device).startswith("CPU"):
+                return original(self)
+            memory = getattr(self, private_api.MEMORY_OF)().as_memoryview(allow_zero_copy=True)
+            array = np.frombuffer(memory, numpy_type).reshape(self.shape)
+        return convert(array.view(numpy_type))
+
+    return read
 
 
 _reading = contextvars.ContextVar("branded_reading", default=False)

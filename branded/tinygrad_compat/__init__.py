@@ -66,6 +66,7 @@ FASTER: Mapping[str, str] = {
     "matching": f"{_SPEED}.pattern_compiler",
     "rewriting": f"{_SPEED}.fast_rewrite",
     "deriving": f"{_SPEED}.fast_shape_dtype",
+    "movements": f"{_SPEED}.movement_cache",
     "arange": f"{_SPEED}.arange_cache",
     "clang": f"{_SPEED}.clang_batches",
     "reduce": f"{_KERNELS}.reduce_to_one_device",

@@ -44,6 +44,7 @@ from branded.tinygrad_compat.gates import (
     write_gate,
 )
 from branded.tinygrad_compat.tinygrad_lock import LOCK
+from branded.tinygrad_compat.uops import KNOWN, base_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -75,11 +76,14 @@ _ALWAYS = {
     "ops_cpu": ("mmap",),
     "tensor": ("TRACEMETA", "all_tensors", "_METADATA", "cpu_profile"),
     "OpMixin": ("arange",),
-    "Tensor": ("__del__", "__hash__", "__array_ufunc__", "__array_function__"),
+    "Tensor": (
+        *("__del__", "__hash__", "__array_ufunc__", "__array_function__", "numpy", "tolist", "item"),
+        *(private_api.INDEXES, private_api.BROADCASTS),
+    ),
     "ops": ("dtype_from_uop", "shape_to_shape_arg"),
     "PatternMatcher": ("__add__", "rewrite"),
     "RewriteContext": ("unified_rewrite",),
-    "UOp": ("__del__", "simplify"),
+    "UOp": ("__del__", private_api.MOVES, "simplify"),
     "UOpMetaClass": ("__call__",),
     "recursive_property": ("__get__",),
     "upat": ("upat_compile",),
@@ -176,9 +180,9 @@ def in_engine(f: F) -> F:
 def _is_in_memory(x: Any) -> bool:
     if not isinstance(x, Tensor):
         return False
-    u = x.uop
-    while u.op is Ops.RESHAPE:
-        u = u.src[0]
+    if (known := x.uop.__dict__.get(KNOWN)) is not None and known.is_there:
+        return True
+    u = base_of(x.uop)
     return u.op is Ops.BUFFER and bool(u.is_realized)
 
 

@@ -109,7 +109,9 @@ class ContextStack(Generic[T]):
 
     def any_open(self) -> bool:
         """Return whether a value is set; the innermost block decides."""
-        for ref in reversed(self._known.get()):
+        if not (entries := self._known.get()):
+            return False
+        for ref in reversed(entries):
             if (entry := ref()) is None or entry.closed or (entry.generator is not None and entry.waits):
                 continue
             return not entry.alone

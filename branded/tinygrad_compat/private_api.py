@@ -268,7 +268,7 @@ _REPLACED = {
     "ops.is_image_shape": "images | shape | looks for images only on devices that have them",
     "ops.pm_contiguous_view_offset": "views | PatternMatcher | looks through `contiguous` and `detach`",
     "ops.recursive_property": "deriving | class | computes a property at once where its operands have theirs",
-    "ops.shape_to_shape_arg": "deriving | arg | reuses the sizes that exist",
+    "ops.shape_to_shape_arg": "deriving | arg | keeps the operand of each of the last sizes",
     "rangeify.earliest_rewrites": "core | PatternMatcher | lowers loops and host functions inside functions",
     "rangeify.multi_pm": (
         "copies reduce | PatternMatcher | sends sums to the one device that receives them; reads the rows of one device"
@@ -346,8 +346,10 @@ _ATTRIBUTES = {
     "Tensor._device_rng_counters": "tensor | core | the RNG counters by device",
     "Tensor._device_seeds": "tensor | core | the seeds by device",
     "Tensor._buffer": "tensor | core | returns the memory of a tensor, after realizing it",
-    "Tensor._broadcast_to": "tensor | core | expands, with missing leading axes added",
+    "Tensor._broadcast_to": "tensor | core movements | expands, with missing leading axes added",
+    "Tensor._getitem": "tensor | movements | returns the elements at an index",
     "UOp._broadcast_to": "uop.ops | core | expands, with missing leading axes added",
+    "UOp._mop": "uop.ops | deriving | creates a movement",
     "UOp._min_max": "uop.ops | bounds nan | the bounds of a value",
     "UOp._shape": "uop.ops | core | the shape of a value, or None",
     "UOp._shard": "uop.ops | core | the shard of each device along an axis",
@@ -435,6 +437,10 @@ NEXT_COUNTER, COUNTERS, SEEDS = "_next_counter", "_device_rng_counters", "_devic
 """Attributes of Tensor: the function that returns the next RNG counter, the counters and the seeds by device."""
 MEMORY_OF = "_buffer"
 """The method of Tensor that returns its memory, after realizing it."""
+INDEXES, BROADCASTS = "_getitem", "_broadcast_to"
+"""The methods of Tensor that return the elements at an index, and that broadcast to a shape."""
+MOVES = "_mop"
+"""The method of UOp that creates a movement."""
 MERGES = "_masked_merge"
 """The method of Tensor with which `scatter` and `x[i] = v` write the last of several entries."""
 NAMES_KERNELS = "_wrapper"

@@ -7,6 +7,9 @@ from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.tinygrad_compat import private_api
 
+KNOWN = "_branded_known"
+"""The attribute of a UOp under which `compile.output_pool` caches its `Known`, a value in memory."""
+
 
 def base_of(u: UOp) -> UOp:
     """Return the value below reshapes."""

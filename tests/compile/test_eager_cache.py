@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from tinygrad import Tensor, TinyJit, dtypes
 from tinygrad.dtype import DType
+from tinygrad.helpers import GlobalCounters
 
 from branded import grad, jit, scan, vmap
-from branded.compile import eager_cache
+from branded.compile import eager_cache, memory_views
 from branded.compile.executable import _Compiled
 
 pytestmark = pytest.mark.compiled
@@ -186,37 +187,65 @@ MOVED: dict[str, Callable[[Tensor], Tensor]] = {
     "transposed": lambda x: x.T,
     "a column": lambda x: x[:, 1],
     "every other row": lambda x: x[::2],
+    "every other row, one of them padded": lambda x: x[1::2],
     "from the end": lambda x: x.flip(0),
-    "computed": lambda x: x * 3 - 1,
     "a column, repeated": lambda x: x[:, 1:2].expand(6, 5),
-}
-PARTS: dict[str, Callable[[Tensor], Tensor]] = {
+    "padded": lambda x: x.pad(((1, 2), (0, 1))),
+    "reshaped after a transpose": lambda x: x.T.reshape(3, 8),
+    "contiguous": lambda x: x.T.contiguous(),
     "a row": lambda x: x[3],
     "a row as a column": lambda x: x[3:4].T,
     "rows between axes of one": lambda x: x[1:3].reshape(2, 4, 1).permute(0, 2, 1),
     "one element": lambda x: x.T[1:2, 2:3],
 }
+"""Values that consist of elements of `x`, which has shape (6, 4)."""
+
+
+def check_moved(name: str, n_programs: int) -> None:
+    f = jit(lambda x: x * 2)
+    for i in range(4):
+        x = array(6, 4, seed=i)
+        before, expected = x.numpy(), (MOVED[name](x) + 0).numpy()
+        n = len(programs())
+        np.testing.assert_allclose(f(MOVED[name](x)).numpy(), expected * 2, rtol=1e-6)
+        np.testing.assert_array_equal(x.numpy(), before)
+        assert len(programs()) - n == (n_programs if i == 1 else 0)
 
 
 @pytest.mark.parametrize("name", MOVED)
-def test_moved_or_computed_argument_of_jit(name: str) -> None:
+def test_moved_argument_of_jit_needs_no_program(name: str) -> None:
+    check_moved(name, 0)
+
+
+@pytest.mark.parametrize("name", ["transposed", "a column", "padded"])
+def test_large_moved_argument_of_jit_is_computed_by_a_program(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory_views, "LARGEST_COPY", 8)
+    check_moved(name, 1)
+
+
+def test_computed_argument_of_jit() -> None:
     """Each call computes such an argument before its own program, from the second call on by a program."""
     f = jit(lambda x: x * 2)
     for i in range(4):
         x = array(6, 4, seed=i)
-        np.testing.assert_allclose(f(MOVED[name](x)).numpy(), MOVED[name](x).numpy() * 2, rtol=1e-6)
+        np.testing.assert_allclose(f(x * 3 - 1).numpy(), (x.numpy() * 3 - 1) * 2, rtol=1e-6)
         assert len(programs()) == (i > 0)
 
 
-@pytest.mark.parametrize("name", PARTS)
-def test_part_of_memory_as_argument_of_jit(name: str) -> None:
-    f = jit(lambda x: x * 2)
-    for i in range(4):
-        x = array(6, 4, seed=i)
-        before = x.numpy()
-        np.testing.assert_allclose(f(PARTS[name](x)).numpy(), PARTS[name](x).numpy() * 2, rtol=1e-6)
-        np.testing.assert_array_equal(x.numpy(), before)
-    assert not programs()
+@pytest.mark.parametrize("dtype", [dtypes.float32, dtypes.int8, dtypes.bool, dtypes.float64, dtypes.bfloat16])
+@pytest.mark.parametrize("name", MOVED)
+def test_moved_value_is_read_without_a_kernel(name: str, dtype: DType) -> None:
+    x = vmap(lambda r: (r > 0).cast(dtype) if dtype == dtypes.bool else r.cast(dtype))(array(6, 4) * 9).realize()
+    expected = x.numpy()
+    for read in (Tensor.numpy, Tensor.tolist):
+        kernels = GlobalCounters.kernel_count
+        got = read(MOVED[name](x))
+        assert dtype == dtypes.bfloat16 or GlobalCounters.kernel_count == kernels
+        want = MOVED[name](Tensor(expected)).numpy()
+        assert got == want.tolist() if isinstance(got, list) else (got == want).all() and got.dtype == expected.dtype
+    got = MOVED["transposed"](x).numpy()
+    got[:] = 1  # the caller owns the array
+    np.testing.assert_array_equal(x.numpy(), expected)
 
 
 def test_argument_of_jit_after_a_write() -> None:

@@ -173,7 +173,8 @@ def process_state() -> dict[str, str]:
     found |= {f"search for {name}": _searched(name) for name in _PLACES}
     found |= {"device": Device.DEFAULT, "numpy print options": repr(np.get_printoptions())}
     if private := vars(Device).get("_opened_devices"):
-        found |= {f"renderer of {d}": repr(type(Device[d].renderer)) for d in sorted(private)}
+        opened = sorted(set(private) - {"PYTHON"})  # tinygrad opens it to copy a result, which `branded` reads in place
+        found |= {f"renderer of {d}": repr(type(Device[d].renderer)) for d in opened}
     found |= context_variables()
     return {k: re.sub(r"0x[0-9a-f]+", "0x", v) for k, v in found.items()}
 

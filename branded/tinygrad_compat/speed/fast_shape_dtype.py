@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import functools
 import math
-import weakref
 from collections.abc import Callable
 from typing import Any, TypeGuard
 
@@ -144,18 +143,28 @@ def _is_within(inner: tuple[Any, ...] | None, begins: tuple[Any, ...] | None, ou
 
 
 def _once(original: Callable[[tuple[Any, ...]], UOp]) -> Callable[[tuple[Any, ...]], UOp]:
-    """Reuse the existing operand of a movement for equal sizes."""
-    there: weakref.WeakValueDictionary[tuple[int, ...], UOp] = weakref.WeakValueDictionary()
+    """Cache the operand of a movement for its sizes."""
+    made = functools.lru_cache(maxsize=1024)(original)
 
     @functools.wraps(original)
     def shape_to_shape_arg(arg: tuple[Any, ...]) -> UOp:
-        if not _are_ints(arg):  # True equals 1, but raises an error
-            return original(arg)
-        if (shape := there.get(arg)) is None:
-            shape = there[arg] = original(arg)
-        return shape
+        return made(arg) if _are_ints(arg) else original(arg)  # True equals 1, but raises an error
 
     return shape_to_shape_arg
+
+
+def _move(original: Callable[..., UOp]) -> Callable[..., UOp]:
+    """Create a movement without simplifying its sizes if they are ints."""
+
+    @functools.wraps(original)
+    def move(self: UOp, op: Ops, arg: Any) -> UOp:
+        sizes = tuple(zip(*arg, strict=True)) if op is Ops.SHRINK or op is Ops.PAD else (arg,)
+        if op is Ops.PERMUTE or op is Ops.FLIP or op is Ops.STACK or not arg or not all(map(_are_ints, sizes)):
+            return original(self, op, arg)
+        operands = [private_api.ops.shape_to_shape_arg(tuple(x)) for x in sizes]
+        return UOp(op, self.dtype, (self, *operands))
+
+    return move
 
 
 def _simple(original: Callable[..., UOp]) -> Callable[..., UOp]:
@@ -193,4 +202,5 @@ def install() -> None:
     shape.fxn = _shape(shape.fxn, shape.nm)
     kind.__get__ = _get(kind.__get__)
     private_api.ops.shape_to_shape_arg = _once(private_api.ops.shape_to_shape_arg)
+    setattr(UOp, private_api.MOVES, _move(getattr(UOp, private_api.MOVES)))
     setattr(UOp, "simplify", _simple(UOp.simplify))  # noqa: B010  mypy: a method is not assigned
