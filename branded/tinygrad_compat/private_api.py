@@ -267,7 +267,7 @@ _REPLACED = {
     "ops.dtype_from_uop": "deriving rewriting | op src arg | finds the dtype of frequent operations by the operation",
     "ops.is_image_shape": "images | shape | looks for images only on devices that have them",
     "ops.pm_contiguous_view_offset": "views | PatternMatcher | looks through `contiguous` and `detach`",
-    "ops.recursive_property": "deriving | class | computes a property at once where its operands have theirs",
+    "ops.recursive_property": "deriving | class | computes a property without sorting the graph first",
     "ops.shape_to_shape_arg": "deriving | arg | keeps the operand of each of the last sizes",
     "rangeify.earliest_rewrites": "core | PatternMatcher | lowers loops and host functions inside functions",
     "rangeify.multi_pm": (

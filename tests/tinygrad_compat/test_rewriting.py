@@ -142,6 +142,36 @@ def test_sums_of_matchers_try_the_rules_in_order() -> None:
     assert asked == ["a", "c", "b", "d"] and len(joined.patterns) == 4
 
 
+def _kernels() -> list[UOp]:
+    """Return the linear programs of some kernels: of one index and of two, with and without loops and gates."""
+    t, w = Tensor(X.expand((6, 60))), Tensor(UOp.new_buffer("CPU", 360, dtypes.float32).reshape((6, 60)))
+    outs = [t + w, w.sum(1), w[:2] @ w[3:].T, w.T.pad(((1, 0), (0, 2))).exp(), w.gather(1, (w > 0).int())]
+    with Context(CACHELEVEL=0, SCACHE=0, PARALLEL=0):  # type: ignore[no-untyped-call]
+        calls = [call.src[0] for out in outs for call in out.schedule_linear().src]
+        programs = [private_api.codegen.to_program(k, Device["CPU"].renderer) for k in calls if k.op is Ops.SINK]
+    return [program.src[1] for program in programs]
+
+
+def test_operations_are_sorted_as_by_tinygrad() -> None:
+    original = getattr(UOp.toposort, "__wrapped__")  # noqa: B009
+    deep = X
+    for i in range(3000):
+        deep = deep * Y + i
+    for root in (X, X + X, X * Y + X, deep, *_kernels()):
+        assert list(root.toposort()) == list(original(root))
+        assert list(root.toposort(lambda u: u.op is not Ops.MUL)) == list(original(root, lambda u: u.op is not Ops.MUL))
+
+
+def test_estimates_are_those_of_tinygrad() -> None:
+    found = set[Any]()
+    for kernel in _kernels():
+        for ignored in (False, True):
+            estimates = private_api.Estimates.from_uops(kernel.src, ignored)
+            assert estimates == getattr(private_api.Estimates.from_uops, "__wrapped__")(kernel.src, ignored)  # noqa: B009
+            found.add(estimates.ops)
+    assert len(found) > 5
+
+
 def test_simplified_indices_are_cached_per_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     i, tried = UOp.range(12, 0), list[UOp]()
     index = ((i * 8 + 3) // 4 + i * 5).simplify

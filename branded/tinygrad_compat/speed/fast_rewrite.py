@@ -253,23 +253,24 @@ def _operands_first(root: UOp, replace: dict[UOp, UOp], changed: set[UOp]) -> It
     if root in replace:
         return []
     order: dict[UOp, None] = {}
-    stack = [root]
-    push, pop = stack.append, stack.pop
+    stack: list[Any] = [root]
+    pop, push, extend = stack.pop, stack.append, stack.extend
     while stack:
-        u = stack[-1]
-        if u not in order:
-            if u.op in _CALLS:
+        u = pop()
+        if u is None:  # the operands of the next entry are in order
+            order[pop()] = None
+        elif u not in order:
+            if u in replace:
+                if replace[u] is not u:
+                    changed.add(u)
+            elif u.op in _CALLS:
                 return None
-            for x in u.src[::-1]:
-                if x not in order:
-                    if x not in replace:
-                        push(x)
-                    elif replace[x] is not x:
-                        changed.add(x)
-            if stack[-1] is not u:
-                continue
-            order[u] = None
-        pop()
+            elif u.src:
+                push(u)
+                push(None)
+                extend(u.src[::-1])
+            else:
+                order[u] = None
     return order
 
 

@@ -178,7 +178,7 @@ def _simple(original: Callable[..., UOp]) -> Callable[..., UOp]:
 
 
 def _get(original: Callable[..., Any]) -> Callable[..., Any]:
-    """Compute a recursive property without a graph traversal if the operands have it."""
+    """Compute a recursive property without sorting the graph first."""
 
     @functools.wraps(original)
     def get(self: Any, u: UOp | None, owner: Any = None) -> Any:
@@ -187,10 +187,17 @@ def _get(original: Callable[..., Any]) -> Callable[..., Any]:
         name, attributes = self.nm, u.__dict__
         if name in attributes:
             return attributes[name]
-        for x in u.src:
-            if name not in x.__dict__:
-                return original(self, u, owner)
-        out = attributes[name] = self.fxn(u)
+        function = self.fxn
+        missing: list[Any] = [x for x in u.src if name not in x.__dict__]
+        missing.reverse()
+        while missing:
+            x = missing.pop()
+            if x is None:  # the operands of the next entry have the property
+                x = missing.pop()
+                x.__dict__[name] = function(x)
+            elif name not in x.__dict__:
+                missing += (x, None, *x.src[::-1])
+        out = attributes[name] = function(u)
         return out
 
     return get
