@@ -1,18 +1,18 @@
-"""Parse the functions of other files again, and resolve the names in their bodies.
+"""Functions of other files: their bodies in mypy's syntax, with resolved names, made from Python's syntax trees.
 
-mypy does not always keep the bodies of functions of other files. Parsing them always makes runs with and without mypy's
+mypy does not always keep the bodies of functions of other files. Making them always lets runs with and without mypy's
 cache report the same errors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import ast
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from mypy import fastparse
 from mypy.checker import TypeChecker
 from mypy.errors import Errors
+from mypy.fastparse import ASTConverter
 from mypy.nodes import (
     AssignmentExpr,
     AssignmentStmt,
@@ -31,8 +31,8 @@ from mypy.nodes import (
     OperatorAssignmentStmt,
     OverloadedFuncDef,
     StarExpr,
-    Statement,
     SymbolNode,
+    SymbolTable,
     TupleExpr,
     Var,
     WithStmt,
@@ -56,15 +56,9 @@ def function_of(node: FuncDef, api: TypeChecker) -> Function | None:
         return None
     depend_on_source(module, api)
     if module not in _parsed:
-        _parsed[module] = _Parsed(_parse(module, api))
-    parsed = _parsed[module]
-    f = parsed.functions.get(node.fullname.removeprefix(f"{module.fullname}."))
-    if f is None:
-        return None
-    if f not in _paths:
-        parsed.resolve(f, module, api)
-    f.type, f._fullname = node.type, node.fullname
-    return Function(f, parsed.frame)
+        tree = parse(module.path, file_version(module.path))
+        _parsed[module] = _Parsed(dict(_functions(tree.body, "")) if tree is not None else {})
+    return _parsed[module].function(node, module, api)
 
 
 def is_user_name(fullname: str, api: TypeChecker) -> bool:
@@ -96,20 +90,25 @@ def _module_of(fullname: str, api: TypeChecker) -> MypyFile | None:
 
 @dataclass
 class _Parsed:
-    """A parsed file: its functions and methods by name."""
+    """A parsed file: its functions and methods by name, and those that were called, in mypy's syntax."""
 
-    functions: dict[str, FuncDef]
+    sources: dict[str, ast.FunctionDef | ast.AsyncFunctionDef]
+    made: dict[str, FuncDef] = field(default_factory=dict)
     frame: Variables = field(default_factory=Variables)
-    names: Scope = field(default_factory=dict)
 
-    def resolve(self, f: FuncDef, module: MypyFile, api: TypeChecker) -> None:
-        """Resolve the names in a function."""
-        body = [*walk([f.body, *(a.initializer for a in f.arguments)])]
-        if not self.names:
-            for symbols in (api.modules["builtins"].names, module.names):
-                self.names.update((name, s.node) for name, s in symbols.items() if s.node is not None)
-        _resolve(f, [self.names])
-        _paths.update(dict.fromkeys([f, *body], module.path))
+    def function(self, node: FuncDef, module: MypyFile, api: TypeChecker) -> Function | None:
+        """Return the function that mypy knows as `node`; None if the file has none with this name."""
+        name = node.fullname.removeprefix(f"{module.fullname}.")
+        if name not in self.made:
+            if (source := self.sources.get(name)) is None:
+                return None
+            f = self.made[name] = _converted(source, module, api)
+            _resolve(f, [], (module.names, api.modules["builtins"].names))
+            body = walk([f.body, *(a.initializer for a in f.arguments)])
+            _paths.update(dict.fromkeys([f, *body], module.path))
+        f = self.made[name]
+        f.type, f._fullname = node.type, node.fullname
+        return Function(f, self.frame)
 
 
 _parsed: dict[MypyFile, _Parsed] = new_cache()
@@ -117,60 +116,70 @@ _paths: dict[Context, str] = new_cache()
 """The path of the file of each parsed node."""
 
 
-def _parse(module: MypyFile, api: TypeChecker) -> dict[str, FuncDef]:
-    """Parse a file; return its functions and methods by name."""
-    if parse(module.path, file_version(module.path)) is None:
-        return {}
+def _converted(source: ast.FunctionDef | ast.AsyncFunctionDef, module: MypyFile, api: TypeChecker) -> FuncDef:
+    """Return a function in mypy's syntax."""
     options = Options()
     options.python_version = api.options.python_version
-    text = Path(module.path).read_bytes().decode(errors="replace")
-    tree = fastparse.parse(text, module.path, module.fullname, Errors(options), options)
-    return dict(_functions(tree.defs, ""))  # if two functions have the same name, the last one
+    errors = Errors(options)
+    errors.set_file(module.path, module.fullname, options)
+    converter = ASTConverter(options, False, errors, strip_function_bodies=False, path=module.path)
+    f = converter.visit(source)
+    assert isinstance(f, FuncDef)
+    return f
 
 
-def _functions(statements: Sequence[Statement], prefix: str) -> Iterable[tuple[str, FuncDef]]:
+def _functions(
+    statements: Sequence[ast.stmt], prefix: str
+) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """Find the functions of a file; if two have the same name, the last one counts."""
     for s in statements:
-        if isinstance(s, FuncDef):
+        if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef) and not s.decorator_list:
             yield f"{prefix}{s.name}", s
-        elif isinstance(s, ClassDef):
-            yield from _functions(s.defs.body, f"{prefix}{s.name}.")
+        elif isinstance(s, ast.ClassDef):
+            yield from _functions(s.body, f"{prefix}{s.name}.")
 
 
-def _resolve(node: object, scopes: list[Scope]) -> None:
-    """Resolve the names in a function to its own variables, to variables of enclosing functions, or to globals."""
+def _resolve(node: object, scopes: list[Scope], tables: Sequence[SymbolTable]) -> None:
+    """Resolve the names in a function to its own variables, to variables of enclosing functions, or to globals.
+
+    `tables` has the names of the file, and those of Python.
+    """
     if isinstance(node, list | tuple):
         for item in node:
-            _resolve(item, scopes)
+            _resolve(item, scopes, tables)
     elif isinstance(node, NameExpr):
-        definition = next((s[node.name] for s in reversed(scopes) if node.name in s), None)
-        node.node = definition
-        is_global = definition is not None and len(scopes) > 0 and scopes[0].get(node.name) is definition
-        node.fullname = definition.fullname if definition is not None and is_global else node.name
+        node.fullname, node.node = node.name, next((s[node.name] for s in reversed(scopes) if node.name in s), None)
+        if node.node is None and (definition := _global(node.name, tables)) is not None:
+            node.fullname, node.node = definition.fullname, definition
         if node.name in ("True", "False", "None"):
             node.fullname = f"builtins.{node.name}"
     elif isinstance(node, FuncDef | LambdaExpr):
         for argument in node.arguments:
-            _resolve(argument.initializer, scopes)
+            _resolve(argument.initializer, scopes, tables)
         if isinstance(node, FuncDef):
             node.is_generator = _yields(node.body.body)
         local_names: Scope = {a.variable.name: a.variable for a in node.arguments}
         for name, bound in _bound_names(node.body.body):
             local_names.setdefault(name, bound)
-        _resolve(node.body, [*scopes, local_names])
+        _resolve(node.body, [*scopes, local_names], tables)
     elif isinstance(node, GeneratorExpr | DictionaryComprehension):
         local_names = {}
         for index in node.indices:
             local_names.update((name, Var(name)) for name in _target_names(index))
         inner = [*scopes, local_names]
         for part in (node.indices, *parts(node)):
-            _resolve(part, inner)
+            _resolve(part, inner, tables)
     elif isinstance(node, Node) and not isinstance(node, ClassDef | OverloadedFuncDef):
         if isinstance(node, ForStmt):
-            _resolve(node.index, scopes)
+            _resolve(node.index, scopes, tables)
         if isinstance(node, WithStmt | AssignmentExpr):
-            _resolve(node.target, scopes)
+            _resolve(node.target, scopes, tables)
         for part in parts(node):
-            _resolve(part, scopes)
+            _resolve(part, scopes, tables)
+
+
+def _global(name: str, tables: Sequence[SymbolTable]) -> SymbolNode | None:
+    return next((s.node for t in tables if (s := t.get(name)) is not None and s.node is not None), None)
 
 
 def _yields(body: object) -> bool:

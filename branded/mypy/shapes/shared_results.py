@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from mypy.nodes import Context, FuncDef, LambdaExpr, MypyFile
 
@@ -53,11 +54,17 @@ def key_of(run: FileState, node: Body, given: tuple[Fact, ...]) -> tuple[Key, Us
         return (node, given, bool(run.uncertain), (bool(run.inside),)), ()
     held = frozenset[FollowedBrand]().union(*map(brands_of, given))
     used = tuple(b for b in run.opened if b in held)
-    numbers = {b: FollowedBrand("", _PLACE, i, b.loop) for i, b in enumerate(used)}
+    numbers = {b: _numbered(i, b.loop) for i, b in enumerate(used)}
     opened = zip(run.opened, run.sizes, strict=True)
     named = [(b.name, n, numbers.get(b)) for b, n in opened if b.name != NONE]
     given = tuple(_rename(value, numbers) for value in given) if used else given
     return (node, given, bool(run.uncertain), (bool(run.inside), *named)), used
+
+
+@lru_cache(maxsize=256)
+def _numbered(i: int, loop: str) -> FollowedBrand:
+    """Return the brand that stands for the brand with this number in the key of a call."""
+    return FollowedBrand("", _PLACE, i, loop)
 
 
 def result_of(run: FileState, value: Fact, used: Used) -> KnownResult:
