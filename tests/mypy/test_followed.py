@@ -168,3 +168,21 @@ def test_file_whose_calls_are_all_in_functions(tmp_path: Path) -> None:
         ("app.py", 6, "vmap: `Users` is zipped with `Items`"),
         ("app.py", 12, "+: `Features` differs from `4` at axis -1"),
     ]
+
+
+def test_nested_calls_of_methods(tmp_path: Path) -> None:
+    """Each argument is followed once: twice at each level would be too many steps to reach the mistake."""
+    nested = "x"
+    for _ in range(20):
+        nested = f"x.add({nested})"
+    (tmp_path / "app.py").write_text(
+        "from tinygrad import Tensor\n"
+        "from branded import vmap\n\n"
+        "def f(x: Tensor) -> Tensor:\n"
+        f"    return {nested} + Tensor.ones(4)\n\n"
+        "print(vmap(f)(Tensor.ones(2, 3)).shape)\n"
+    )
+    warm(tmp_path / ".mypy_cache", MYPY, STRICT)
+    command = [*CHECK, "--output", "json", "app.py"]
+    out = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False).stdout
+    assert [m["line"] for m in json.loads(out)["messages"]] == [5]

@@ -363,7 +363,7 @@ class Evaluator(Objects):
     def arguments(self, e: CallExpr) -> Arguments:
         given = Arguments()
         for arg, kind, name in zip(e.args, e.arg_kinds, e.arg_names, strict=True):
-            value = self.evaluate(arg)
+            given.given.append(value := self.evaluate(arg))
             if kind == ARG_STAR:
                 items = items_of(value)
                 given.positional += [value.each] if isinstance(value, Stream) else items or []

@@ -68,7 +68,7 @@ _INTS = {"ceil", "comb", "factorial", "floor", "gcd", "isqrt", "lcm", "perm", "t
 def call(run: FileState, f: LibraryName, given: Arguments, at: Context) -> Fact:
     """Return the result of a call of a function or method by name."""
     if isinstance(f.owner, Shaped):
-        return tensors.call_method(run, f.owner, f.name, at)
+        return tensors.call_method(run, f.owner, f.name, at, given.given)
     if f.owner is not None:
         return python_functions.method(run, f, given, at)
     module, _, name = f.name.rpartition(".")

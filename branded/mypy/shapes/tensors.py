@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mypy.errorcodes import ErrorCode
@@ -205,12 +206,12 @@ def _has_minus_one(call: FollowedCall) -> bool:
     return any(call.literal(e) == -1 for e in call.entries("shape") or [])
 
 
-def call_method(run: FileState, own: Shaped, name: str, at: Context) -> Fact:
-    """Return the result of `x.name(...)`."""
+def call_method(run: FileState, own: Shaped, name: str, at: Context, given: Sequence[Fact]) -> Fact:
+    """Return the result of `x.name(...)`; `given` has the arguments if these are of the call `at`."""
     if not isinstance(at, CallExpr):
         return UNKNOWN
     name = _OF_NUMPY.get(name, name)
-    values = {n: run.evaluate(e) for n, e in enumerate(at.args)}
+    values = dict(enumerate(given if len(given) == len(at.args) else map(run.evaluate, at.args)))
     if name in READS:
         check_read(run, own, name, at)
     brands = own.brands.union(*map(brands_of, values.values())) if name not in UNBATCHED else frozenset()

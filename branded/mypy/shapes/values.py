@@ -201,6 +201,8 @@ class Arguments:
     keywords: dict[str, Fact] = field(default_factory=dict)
     exact: bool = True
     """Whether the number of arguments is known; it is not if there are star arguments of unknown length."""
+    given: list[Fact] = field(default_factory=list)
+    """The arguments as the call has them: a star-argument is one."""
 
     def get(self, position: int | None, name: str) -> Fact | None:
         """Return an argument by position or name, or None if it is not given."""

@@ -109,7 +109,7 @@ def of_class(run: FileState, name: str, given: Arguments, at: Context) -> Fact:
     if isinstance(first, Shaped) and name in METHODS and len(given.positional) <= len(at.args):
         inner = CallExpr(at.callee, at.args[1:], at.arg_kinds[1:], at.arg_names[1:])
         inner.set_line(at)
-        return tensors.call_method(run, first, name, inner)
+        return tensors.call_method(run, first, name, inner, given.given[1:])
     return Shaped()
 
 
