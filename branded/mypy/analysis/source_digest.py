@@ -44,9 +44,7 @@ def add_source_facts(module: MypyFile) -> None:
     is_ours = module.is_stub or f"{module.fullname}.".startswith(LIBRARIES)
     if is_ours or DIGEST in module.names:
         return
-    try:
-        text = Path(module.path).read_bytes()
-    except OSError:  # the text is not from a file
+    if (text := _text_of(module.path, file_version(module.path))) is None:
         return
     add_fact(module, DIGEST, hashlib.sha256(text).hexdigest())
     if fields := find_static_fields(text):
@@ -141,11 +139,21 @@ def file_version(path: str) -> int:
 
 
 @lru_cache(maxsize=512)
+def _text_of(path: str, version: int) -> bytes | None:
+    """Return the text of one version of a file; None if the text is not from a file."""
+    try:
+        return Path(path).read_bytes() if version else None
+    except OSError:
+        return None
+
+
+@lru_cache(maxsize=512)
 def parse(path: str, version: int) -> ast.Module | None:
     """Return the syntax tree of one version of a file; None if it cannot be parsed."""
+    text = _text_of(path, version)
     try:
-        return ast.parse(Path(path).read_bytes()) if version else None
-    except (OSError, SyntaxError, ValueError):  # mypy reports it, or it is newer than the Python running mypy
+        return ast.parse(text) if text is not None else None
+    except (SyntaxError, ValueError):  # mypy reports it, or it is newer than the Python running mypy
         return None
 
 
