@@ -80,11 +80,10 @@ def _find_unused(f: FuncDef, api: TypeChecker, shared: Names, depth: int) -> Nam
 def _depends(source: ast.FunctionDef, f: FuncDef, api: TypeChecker, shared: Names, depth: int) -> Names:
     """Return the names that the result may depend on."""
     nodes, idle = descendants(source), set[ast.AST]()
-    local_names = {name for n in nodes[1:] for name in bound_names(n)}
     for n in nodes:
         if isinstance(n, ast.Attribute) and n.attr in OF_ALL:
             idle.add(n.value)
-        elif isinstance(n, ast.Call) and (g := _called_function(n.func, f, local_names, api)) is not None:
+        elif isinstance(n, ast.Call) and (g := _called_function(n.func, f, local_names(source), api)) is not None:
             n_bound = bound_count(g)
             here = frozenset(g.arg_names[:n_bound]) if n_bound and f.arg_names[0] in shared else frozenset[str | None]()
             of_g = unused_parameters(g, api, here, depth)
@@ -122,13 +121,19 @@ def bound_names(n: ast.AST) -> Iterator[str]:
             yield asname or name
 
 
-def _called_function(func: ast.expr, f: FuncDef, local_names: Collection[str], api: TypeChecker) -> FuncDef | None:
+@lru_cache(maxsize=512)
+def local_names(source: ast.FunctionDef) -> frozenset[str]:
+    """Return the names that a function binds, with its parameters."""
+    return frozenset(name for n in descendants(source)[1:] for name in bound_names(n))
+
+
+def _called_function(func: ast.expr, f: FuncDef, local: Collection[str], api: TypeChecker) -> FuncDef | None:
     """Return the function of this file, or the method of the same object, that a call refers to."""
     names: SymbolTable | None = None
     if not is_in_file(f, api):
         return None
     match func:
-        case ast.Name(id=name) if name not in local_names:
+        case ast.Name(id=name) if name not in local:
             names = api.tree.names
         case ast.Attribute(value=ast.Name(id=owner), attr=name) if f.info and owner == f.arg_names[0]:
             names = f.info.names

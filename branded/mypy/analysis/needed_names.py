@@ -17,7 +17,14 @@ from mypy.checker import TypeChecker
 from mypy.nodes import FuncDef, MypyFile, Node, TypeInfo
 
 from branded.mypy.analysis.caches import new_cache
-from branded.mypy.analysis.function_source import bound_count, descendants, full_name, source_of, without_decorator
+from branded.mypy.analysis.function_source import (
+    bound_count,
+    descendants,
+    full_name,
+    local_names,
+    source_of,
+    without_decorator,
+)
 from branded.mypy.analysis.source.syntax import children
 from branded.mypy.analysis.source_digest import Kept, keep, use
 from branded.mypy.analysis.untyped_modules import module_of
@@ -62,9 +69,8 @@ def _find_needs(f: FuncDef, api: TypeChecker, depth: int) -> list[Need]:
 
 
 def _needs_of(source: ast.FunctionDef, f: FuncDef, module: MypyFile, api: TypeChecker, depth: int) -> Iterator[Need]:
-    calls = list(_certain_calls(source.body))
-    local_names = {name for n in descendants(source) for name in _local_names(n)} if calls else set()
-    for call in calls:
+    local = local_names(source)
+    for call in _certain_calls(source.body):
         root = call.func
         while isinstance(root, ast.Attribute):
             root = root.value
@@ -73,22 +79,15 @@ def _needs_of(source: ast.FunctionDef, f: FuncDef, module: MypyFile, api: TypeCh
         if f.info and bound_count(f) and root.id == f.arg_names[0] and isinstance(call.func, ast.Attribute):
             symbol = f.info.get(call.func.attr) if call.func.value is root else None
         else:
-            symbol = module.names.get(root.id) if root.id not in local_names and call.func is root else None
-        name = full_name(call.func, module, api) if root.id not in local_names else ""
+            symbol = module.names.get(root.id) if root.id not in local and call.func is root else None
+        name = full_name(call.func, module, api) if root.id not in local else ""
         if name in POSITIONS:
             for e in _axis_names(call, POSITIONS[name]):
-                if (wanted := _name_of(e, module, local_names)) is not None:
+                if (wanted := _name_of(e, module, local)) is not None:
                     place = f"{Path(module.path).name}:{call.lineno}, in `{f.name}`: {ast.unparse(call)}"
                     yield Need(wanted, name.rpartition(".")[2], place)
         elif symbol is not None:
             yield from needed_names(symbol.node, api, depth + 1)
-
-
-def _local_names(n: ast.AST) -> Iterator[str]:
-    if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store):
-        yield n.id
-    elif isinstance(n, ast.arg):
-        yield n.arg
 
 
 def _axis_names(call: ast.Call, position: int) -> Iterator[ast.expr]:
@@ -98,11 +97,11 @@ def _axis_names(call: ast.Call, position: int) -> Iterator[ast.expr]:
         yield from e.elts if isinstance(e, ast.Tuple | ast.List) else [e]
 
 
-def _name_of(e: ast.expr, module: MypyFile, local_names: set[str]) -> str | TypeInfo | None:
+def _name_of(e: ast.expr, module: MypyFile, local: frozenset[str]) -> str | TypeInfo | None:
     match e:
         case ast.Constant(value=str(text)):
             return text
-        case ast.Name(id=name) if name not in local_names:
+        case ast.Name(id=name) if name not in local:
             symbol = module.names.get(name)
             return symbol.node if symbol is not None and isinstance(symbol.node, TypeInfo) else None
     return None

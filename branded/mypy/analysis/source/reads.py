@@ -23,7 +23,7 @@ from mypy.types import CallableType, NoneType, Type, get_proper_type
 
 from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.external_calls import BUILTINS, error_text, suggest_method
-from branded.mypy.analysis.function_source import bound_count, bound_names, descendants, without_decorator
+from branded.mypy.analysis.function_source import bound_count, local_names, without_decorator
 from branded.mypy.analysis.memoize import type_of_call
 from branded.mypy.analysis.reads import METHODS, READ_TEXT, TEXTS, reject_brands
 from branded.mypy.analysis.source.body import FunctionBody
@@ -96,7 +96,7 @@ def reads_in_lambda(f: LambdaExpr, types: Sequence[Type], api: TypeChecker) -> l
     return finder.found
 
 
-_LEAVES = ast.Name | ast.Constant | ast.expr_context | ast.operator | ast.alias
+_LEAVES = ast.Name | ast.Constant | ast.alias
 
 
 @lru_cache(maxsize=8)
@@ -108,7 +108,7 @@ def _lambdas(path: str, version: int) -> dict[tuple[int, int], tuple[ast.Lambda,
     while rest:
         node, names = rest.pop()
         if isinstance(node, ast.FunctionDef):
-            names = names.union(name for part in descendants(node) for name in bound_names(part))
+            names = names.union(local_names(node), [node.name])
         elif isinstance(node, ast.Lambda):
             found[node.lineno, node.col_offset] = node, names
         rest += [(child, names) for child in children(node) if not isinstance(child, _LEAVES)]

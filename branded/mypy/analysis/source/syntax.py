@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import ast
 
+_WITHOUT_NODES = {"attr", "conversion", "ctx", "id", "is_async", "kind", "level", "op", "ops", "simple", "type_comment"}
+"""Fields of texts and numbers, and of operators and contexts, which have no parts."""
+_fields: dict[type[ast.AST], list[str]] = {}
+
 
 def children(node: ast.AST) -> list[ast.AST]:
-    """Return the nodes directly below a node."""
+    """Return the nodes directly below a node, except operators and contexts."""
     found: list[ast.AST] = []
-    for name in node._fields:
+    names = _fields.get(type(node))
+    if names is None:
+        names = _fields[type(node)] = [name for name in node._fields if name not in _WITHOUT_NODES]
+    for name in names:
         value = getattr(node, name, None)
         if isinstance(value, ast.AST):
             found.append(value)
