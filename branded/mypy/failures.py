@@ -38,9 +38,9 @@ def guard_hooks(select: Select) -> Select:
 
     @wraps(select)
     def selected(plugin: Any, fullname: str) -> Hook | None:
-        known = plugin.known_hooks[name]
+        known: dict[str, Hook | None] = plugin.known_hooks[name]
         if fullname in known:
-            return cast(Hook | None, known[fullname])
+            return known[fullname]
         hook = select(plugin, fullname)
         guarded = partial(_run_hook, hook) if hook is not None else None
         if fullname.startswith(LIBRARIES) and not plugin.is_daemon:

@@ -88,6 +88,8 @@ class BrandedPlugin(Plugin):
         self.is_daemon = options.fine_grained_incremental
         self.known_hooks: dict[str, dict[str, Hook | None]] = defaultdict(dict)
         """The hooks that `guard_hooks` remembers, by the methods that select them."""
+        analyzed = {name: partial(self._analyze, name=name) for name in _ANALYZED}
+        self.get_type_analyze_hook = self._analyze_again if self.is_daemon else analyzed.get  # type: ignore[assignment]
         self.scope = scope = OpenBrands(self.lookup_fully_qualified)
         scope.unvaried = unvaried_setting(options)
         static_fields.use_lookup(self.lookup_fully_qualified)
@@ -351,9 +353,8 @@ class BrandedPlugin(Plugin):
     def get_customize_class_mro_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
         return {VEC: narrowing.open_vec, AXES: axes_types.promote_tensor}.get(fullname)
 
-    def get_type_analyze_hook(self, fullname: str) -> Callable[[AnalyzeTypeContext], Type] | None:
-        if self.is_daemon:
-            forget()
+    def _analyze_again(self, fullname: str) -> Callable[[AnalyzeTypeContext], Type] | None:
+        forget()
         return partial(self._analyze, name=fullname) if fullname in _ANALYZED else None
 
     def _analyze(self, ctx: AnalyzeTypeContext, name: str) -> Type:
