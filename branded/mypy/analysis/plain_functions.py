@@ -171,7 +171,8 @@ class Instances:
             told = times_told[0]
             body_result = self._result(_Check(f, types, result, united, shared), api)
             result = self._by_flow(node, ctx, body_result, api) if isinstance(node, FuncDef) else result
-            looks = told == times_told[0] and not self.busy  # for the calls that mypy does not ask a plugin about
+            # for the calls that mypy does not ask a plugin about
+            looks = told == times_told[0] and not self.busy and brands_of_result(f, types, api) is None
         else:
             looks = f is not None
         f = initializer(node) if isinstance(node, TypeInfo) else f
