@@ -10,18 +10,18 @@ host callbacks, copies or symbolic shapes, and graphs that need much working mem
 
 from __future__ import annotations
 
-import functools
 from collections import OrderedDict
 from collections.abc import Sequence
-from sys import getrefcount
 from typing import Any
 
-from tinygrad import Tensor, dtypes
+from tinygrad import Tensor
 from tinygrad.helpers import DEBUG
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.backends.cpu.autotune.config import Tune
+from branded.compile.computed_graphs import replace_graphs
 from branded.compile.executable import _can_fail, _Compiled
+from branded.compile.initial_values import write_initial_values
 from branded.compile.linear_program import are_run_from_c
 from branded.compile.output_pool import part_of, value_in_memory
 from branded.core.analysis.aliasing import is_no_copy
@@ -58,8 +58,10 @@ def run_cached(values: Sequence[Tensor]) -> bool:
     if private_api.capturing or DEBUG.value >= 2:
         return False
     roots = list(dict.fromkeys(t.uop.base for t in values))
-    if any(u.is_virtual or _is_view(u) for u in roots) or (found := _structure(roots)) is None:
+    if any(u.is_virtual or _is_view(u) for u in roots):
         return False
+    if (found := _structure(roots)) is None:
+        return write_initial_values(values) and run_cached(values)
     key, buffers = found
     if (entry := _graphs.get(key)) is None:
         _graphs[key] = _Entry()
@@ -72,53 +74,8 @@ def run_cached(values: Sequence[Tensor]) -> bool:
     if (program := entry.program) is None or None in (leaves := [value_in_memory(u) for u in buffers]):
         return False
     results = program.run(program.bind(leaves, {})[0], leaves, {})
-    _keep(values, roots, [y.uop for y in results])
+    replace_graphs(values, roots, [y.uop for y in results])
     return True
-
-
-def _keep(values: Sequence[Tensor], roots: list[UOp], results: Sequence[UOp]) -> None:
-    """Replace the graphs `roots` by their results in memory, in these values and in all tensors that contain them.
-
-    tinygrad looks for the graphs in those of all living tensors. Most graphs have no other reference than their value.
-    """
-    position = {u: i for i, u in enumerate(roots)}
-    positions = [position[t.uop.base] for t in values]
-    del position  # it would count as a reference
-    alone = _counts_alone()
-    shared = dict[UOp, UOp]()
-    for t, i in zip(values, positions, strict=True):
-        *views, root = _reference_counts(t, roots[i])
-        if root == alone[1] and all(n == alone[0] for n in views):
-            t.uop = _with_base(t.uop, results[i])
-        else:
-            shared[roots[i]] = results[i]
-    if shared:
-        private_api.tensor._apply_map_to_tensors(shared, name="buffers")
-
-
-def _reference_counts(t: Tensor, root: UOp) -> list[int]:
-    """Return the reference counts of a value and of the values that it is a view of, down to its base `root`."""
-    u, counts = t.uop, []
-    while u is not root:
-        counts.append(getrefcount(u))
-        u = u.src[0]
-    return [*counts, getrefcount(u)]
-
-
-@functools.cache
-def _counts_alone() -> tuple[int, int]:
-    """Return the reference counts of a view and of its base that belong to one tensor alone."""
-    roots = [UOp.new_buffer("CPU", 2, dtypes.int32)]
-    t = tensor(roots[0].reshape((2, 1)))
-    view, root = _reference_counts(t, roots[0])
-    return view, root
-
-
-def _with_base(u: UOp, base: UOp) -> UOp:
-    """Return the same view of another base."""
-    if u.op not in GroupOp.Movement and u.op is not Ops.DETACH:
-        return base
-    return UOp(u.op, u.dtype, (_with_base(u.src[0], base), *u.src[1:]), u.arg, u.tag)
 
 
 def _is_view(u: UOp) -> bool:

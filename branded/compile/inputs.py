@@ -10,6 +10,7 @@ from tinygrad.uop.ops import UOp
 
 from branded import tree
 from branded.compile.arguments import NUMBERS
+from branded.compile.initial_values import write_initial_values
 from branded.compile.memory_views import array_in_memory
 from branded.compile.output_pool import Known, Result, value_in_memory
 from branded.core.analysis.aliasing import is_no_copy
@@ -42,7 +43,10 @@ class ProgramInput:
         """Return the address of elements of a tensor in memory, such as `x[0]` or `x.T`; 0 for anything else."""
         if type(x) is not Tensor or x.dtype != self.dtype or x.device != self.device:
             return 0
-        if (array := array_in_memory(x.uop)) is None:
+        array = array_in_memory(x.uop)
+        if array is None and write_initial_values([x]):
+            array = array_in_memory(x.uop)
+        if array is None:
             return 0
         held.append(array)
         return self._of_array(array, in_place)

@@ -137,7 +137,7 @@ class Result:
 
     def make(self) -> PooledBuffer:
         """Allocate a buffer, and keep it if there is room."""
-        pooled_buffer = PooledBuffer(_allocate(self.device, self.shape, self.size, self.dtype))
+        pooled_buffer = PooledBuffer(allocate(self.device, self.shape, self.size, self.dtype))
         pooled_buffer.uops, pooled_buffer.bases = getrefcount(pooled_buffer.uop), getrefcount(pooled_buffer.base)
         pooled_buffer.buffers = getrefcount(pooled_buffer.buffer)
         if len(self.last) == REMEMBERED:
@@ -147,7 +147,7 @@ class Result:
         return pooled_buffer
 
 
-def _allocate(device: str, shape: tuple[Any, ...], size: int, dtype: DType) -> UOp:
+def allocate(device: str, shape: tuple[Any, ...], size: int, dtype: DType) -> UOp:
     u: UOp = UOp.new_buffer(device, size, dtype).reshape(shape)
     buffer_of(base_of(u))
     return u
