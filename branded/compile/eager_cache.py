@@ -22,7 +22,6 @@ from branded.backends.cpu.autotune.config import Tune
 from branded.compile.computed_graphs import replace_graphs
 from branded.compile.executable import _can_fail, _Compiled
 from branded.compile.initial_values import write_initial_values
-from branded.compile.linear_program import are_run_from_c
 from branded.compile.output_pool import part_of, value_in_memory
 from branded.core.analysis.aliasing import is_no_copy
 from branded.graph.uops import tensor
@@ -93,9 +92,9 @@ def _structure(roots: Sequence[UOp]) -> tuple[_Key, list[UOp]] | None:
     buffers: list[UOp] = []
     for u in graph:
         if u.op is Ops.BUFFER:
-            if not (isinstance(u.device, str) and are_run_from_c([u.device]) and u.is_realized):
+            if (value := value_in_memory(u)) is None or not value.address:
                 return None
-            rows.append((len(buffers), u.dtype, u.shape, u.device))
+            rows.append((len(buffers), *value.type))
             buffers.append(u)
         elif u.op is Ops.FUNCTION and u.src[0].op_in_backward_slice_with_self(Ops.BUFFER):
             return None  # the key would keep the memory alive

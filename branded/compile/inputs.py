@@ -6,7 +6,7 @@ import struct
 from typing import Any
 
 from tinygrad import Tensor
-from tinygrad.uop.ops import UOp
+from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
 from branded.compile.arguments import NUMBERS
@@ -44,7 +44,7 @@ class ProgramInput:
         if type(x) is not Tensor or x.dtype != self.dtype or x.device != self.device:
             return 0
         array = array_in_memory(x.uop)
-        if array is None and write_initial_values([x]):
+        if array is None and x.uop.base.op in (Ops.COPY, Ops.AFTER) and write_initial_values([x]):
             array = array_in_memory(x.uop)
         if array is None:
             return 0

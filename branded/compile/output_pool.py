@@ -25,6 +25,8 @@ from branded.tinygrad_compat.uops import KNOWN
 
 REMEMBERED = 3
 """The number of buffers kept per result: enough for a loop `x = f(x)`, including its initial value."""
+MANY, TINY = 16, 1 << 16
+"""The number of buffers kept per result of at most `TINY` bytes: enough for a loop that collects a few results."""
 LARGEST = 8 << 20
 """The size in bytes of the largest buffer to keep: filling a larger one takes longer than allocating it."""
 SMALL, ROOM = 1 << 20, 64 << 20
@@ -106,6 +108,7 @@ class Result:
     def __init__(self, shape: tuple[Any, ...], dtype: DType, device: Any) -> None:
         self.shape, self.dtype, self.device, self.size = shape, dtype, device, math.prod(shape)
         self.bytes = self.size * dtype.itemsize
+        self.most = MANY if self.bytes <= TINY else REMEMBERED
         self.last: list[PooledBuffer] = []
         self.oldest = 0
 
@@ -140,8 +143,8 @@ class Result:
         pooled_buffer = PooledBuffer(allocate(self.device, self.shape, self.size, self.dtype))
         pooled_buffer.uops, pooled_buffer.bases = getrefcount(pooled_buffer.uop), getrefcount(pooled_buffer.base)
         pooled_buffer.buffers = getrefcount(pooled_buffer.buffer)
-        if len(self.last) == REMEMBERED:
-            self.last[self.oldest], self.oldest = pooled_buffer, (self.oldest + 1) % REMEMBERED
+        if len(self.last) == self.most:
+            self.last[self.oldest], self.oldest = pooled_buffer, (self.oldest + 1) % self.most
         elif self._has_room():
             self.last.append(pooled_buffer)
         return pooled_buffer

@@ -65,8 +65,14 @@ def _shape(original: _Shape, name: str) -> _Shape:
     """Wrap shape inference: the operands have their shapes in `name`; each lookup returns None if it cannot decide."""
 
     def joined(u: UOp) -> Any:
-        first, *others = [x.__dict__[name] for x in u.src]
-        return first if others.count(first) == len(others) else None
+        shape: Any = ()
+        for x in u.src:
+            other = x.__dict__[name]
+            if other != shape and other != ():
+                if shape != ():
+                    return None
+                shape = other
+        return shape
 
     def reshaped(u: UOp) -> Any:
         old, new = u.src[0].__dict__[name], _sizes(u.src[1])
