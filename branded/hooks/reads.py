@@ -187,14 +187,16 @@ def _by_numpy(api_name: str, original: Method, otherwise: Method, convert: Calla
     """Return a method that reads a value on the CPU by numpy, without a kernel if it consists of elements in memory."""
 
     def read(self: Tensor, *args: Any, **kwargs: Any) -> Any:
-        many = api_name == "item" and self.uop.max_numel() != 1
-        if many or args or kwargs or (numpy_type := _numpy_type(self.uop)) is None:
+        u = self.uop  # keeps its memory until the end, even if another thread writes
+        many = api_name == "item" and u.max_numel() != 1
+        if many or args or kwargs or (numpy_type := _numpy_type(u)) is None:
             return otherwise(self, *args, **kwargs)
-        if (array := array_in_memory(self.uop)) is None:
+        if (array := array_in_memory(u)) is None:
             _prepare_read(api_name, self)
             if not str(self.device).startswith("CPU"):
                 return original(self)
-            memory = getattr(self, private_api.MEMORY_OF)().as_memoryview(allow_zero_copy=True)
+            buffer = getattr(self, private_api.MEMORY_OF)()  # keeps its memory from being reused until the end
+            memory = buffer.as_memoryview(allow_zero_copy=True)
             array = np.frombuffer(memory, numpy_type).reshape(self.shape)
         return convert(array.view(numpy_type))
 

@@ -68,6 +68,7 @@ FASTER: Mapping[str, str] = {
     "deriving": f"{_SPEED}.fast_shape_dtype",
     "movements": f"{_SPEED}.movement_cache",
     "sorting": f"{_SPEED}.fast_toposort",
+    "searching": f"{_SPEED}.computed_tensors",
     "arange": f"{_SPEED}.arange_cache",
     "clang": f"{_SPEED}.clang_batches",
     "reduce": f"{_KERNELS}.reduce_to_one_device",

@@ -177,7 +177,7 @@ _TAKEN = {
     "ansistrip": "helpers | backend explain profile | removes terminal colors from a text",
     # names used by patches
     "buffers": "uop.ops | interning threads | the memory of each BUFFER",
-    "all_metadata": "uop.ops | errors interning metadata | the methods of Tensor that made each operation",
+    "all_metadata": "uop.ops | errors interning metadata movements | the methods of Tensor that made each operation",
     "axis_letters": "uop.ops | vectorizer | the first letters of the names of loops",
     "range_str": "uop.ops | vectorizer | the rest of the name of a loop",
     "SPEC": "helpers | interning | the option that checks each UOp at its creation",
@@ -312,7 +312,7 @@ _REPLACED = {
     "tensor.TRACEMETA": "threads | ContextVar | is a plain int, which compares faster",
     "tensor._METADATA": "core | _ContextVar | is local to a thread",
     "tensor._apply_map_to_tensors": (
-        "core threads unfinished whole | applied_map name | records the tensors that a run marks as computed"
+        "core searching threads unfinished whole | applied_map name | records the tensors that a run marks as computed"
     ),
     "tensor._fromnp": "byte_order | x | accepts arrays of the other byte order",
     "tensor.all_tensors": "core | dict | allows changes during iteration",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
@@ -26,6 +28,19 @@ def inverse(order: tuple[int, ...]) -> tuple[int, ...]:
 def living_tensors() -> list[Tensor]:
     """Return all tensors that a program still holds, in the order of their creation."""
     return [t for ref in list(private_api.tensor.all_tensors) if (t := ref()) is not None]
+
+
+def tensors_containing(graphs: Mapping[UOp, object]) -> list[tuple[Tensor, UOp]]:
+    """Return the living tensors whose graphs contain one of these graphs, each with its UOp."""
+    contains: dict[UOp, bool] = {}
+
+    def visit(u: UOp) -> bool:
+        return u in graphs or any(contains.get(s, False) for s in u.src)
+
+    pairs = [(t, t.uop) for t in living_tensors()]
+    if not any(base_of(u).op is Ops.BUFFER for u in graphs):  # then the graph of a tensor in memory contains none
+        pairs = [(t, u) for t, u in pairs if base_of(u).op is not Ops.BUFFER]
+    return [(t, u) for t, u in pairs if u.topovisit(visit, contains)]
 
 
 _ROUNDED = {Ops.ADD, Ops.MUL, Ops.RECIPROCAL, Ops.SIN, Ops.EXP2, Ops.LOG2, Ops.SQRT, Ops.POW}

@@ -18,7 +18,7 @@ from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.tinygrad_lock import LOCK
-from branded.tinygrad_compat.uops import living_tensors
+from branded.tinygrad_compat.uops import living_tensors, tensors_containing
 
 EMBEDDING = "Embed View Assign"
 
@@ -49,13 +49,7 @@ def _catch_up() -> None:
 
 def _substitute(applied: dict[UOp, UOp], name: str) -> bool:
     """Substitute UOps in the graphs of all tensors, record the new writes, and return whether anything changed."""
-    in_scope: dict[UOp, bool] = {}
-
-    def is_in(u: UOp) -> bool:
-        return u in applied or any(in_scope.get(s, False) for s in u.src)
-
-    # tensors created after this line hold the old UOps of the writes
-    tensors = [(t, u) for t in living_tensors() if (u := t.uop).topovisit(is_in, in_scope)]
+    tensors = tensors_containing(applied)  # tensors created after this line hold the old UOps of the writes
     old = UOp.sink(*(u for _, u in tensors))
     new = old.substitute(applied, name=f"substitute {name}", walk=True)
     for (t, u), v in zip(tensors, new.src, strict=True):
