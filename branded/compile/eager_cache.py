@@ -42,14 +42,11 @@ _PLAIN = {
 _Key = tuple[Any, ...]
 
 
-class _Entry:
-    """A graph that was realized before, and its program, if there is one."""
+_graphs: OrderedDict[_Key | int, _Compiled | None] = OrderedDict()
+"""The programs of graphs that were realized twice, or None for a graph that has none.
 
-    program: _Compiled | None = None
-    is_tried = False
-
-
-_graphs: OrderedDict[_Key, _Entry] = OrderedDict()
+A graph that was realized once is listed by the hash of its key, because the key keeps the loops in the graph alive.
+"""
 
 
 def run_cached(values: Sequence[Tensor]) -> bool:
@@ -62,15 +59,15 @@ def run_cached(values: Sequence[Tensor]) -> bool:
     if (found := _structure(roots)) is None:
         return write_initial_values(values) and run_cached(values)
     key, buffers = found
-    if (entry := _graphs.get(key)) is None:
-        _graphs[key] = _Entry()
+    if key not in _graphs:
+        is_new = _graphs.pop(hash(key), key) is key
+        _graphs[hash(key) if is_new else key] = None if is_new else _compile_whole(roots, buffers)
         if len(_graphs) > PROGRAMS:
             _graphs.popitem(last=False)
-        return False
+        if is_new:
+            return False
     _graphs.move_to_end(key)
-    if not entry.is_tried:
-        entry.is_tried, entry.program = True, _compile_whole(roots, buffers)
-    if (program := entry.program) is None or None in (leaves := [value_in_memory(u) for u in buffers]):
+    if (program := _graphs[key]) is None or None in (leaves := [value_in_memory(u) for u in buffers]):
         return False
     results = program.run(program.bind(leaves, {})[0], leaves, {})
     replace_graphs(values, roots, [y.uop for y in results])

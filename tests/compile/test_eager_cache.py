@@ -31,7 +31,7 @@ def array(*shape: int, seed: int = 0) -> Tensor:
 
 
 def programs() -> list[_Compiled]:
-    return [e.program for e in eager_cache._graphs.values() if e.program is not None]
+    return [program for program in eager_cache._graphs.values() if program is not None]
 
 
 @pytest.mark.parametrize(
