@@ -40,6 +40,7 @@ _PLAIN = {
     *(Ops.FUNCTION, Ops.GETTUPLE, Ops.NOOP),
 }
 _Key = tuple[Any, ...]
+_MISSING: Any = object()
 
 
 _graphs: OrderedDict[_Key | int, _Compiled | None] = OrderedDict()
@@ -59,15 +60,15 @@ def run_cached(values: Sequence[Tensor]) -> bool:
     if (found := _structure(roots)) is None:
         return write_initial_values(values) and run_cached(values)
     key, buffers = found
-    if key not in _graphs:
+    if (program := _graphs.get(key, _MISSING)) is _MISSING:
         is_new = _graphs.pop(hash(key), key) is key
-        _graphs[hash(key) if is_new else key] = None if is_new else _compile_whole(roots, buffers)
+        program = None if is_new else _compile_whole(roots, buffers)
+        _graphs[hash(key) if is_new else key] = program
         if len(_graphs) > PROGRAMS:
             _graphs.popitem(last=False)
-        if is_new:
-            return False
-    _graphs.move_to_end(key)
-    if (program := _graphs[key]) is None or None in (leaves := [value_in_memory(u) for u in buffers]):
+    else:
+        _graphs.move_to_end(key)
+    if program is None or None in (leaves := [value_in_memory(u) for u in buffers]):
         return False
     results = program.run(program.bind(leaves, {})[0], leaves, {})
     replace_graphs(values, roots, [y.uop for y in results])
