@@ -20,7 +20,7 @@ from branded.tinygrad_compat.uops import KNOWN
 NUMBERS = frozenset({bool, int, float})
 _DEEP = 32
 _CODES = frozenset("?bBhHiIlLqQefd")
-"""The dtype codes of the NumPy arrays that kernels read in place, without a copy."""
+"""The dtype codes of the NumPy arrays that kernels read in place, without a copy, and of NumPy numbers."""
 
 
 class Static(tuple[Any, ...]):
@@ -78,6 +78,9 @@ def read_argument(x: Any, form: list[Any], leaves: list[Any], depth: int = 0) ->
         read_each(map(x.__getitem__, tree.in_order(x)), form, leaves, depth + 1)
     elif cls is np.ndarray and x.dtype.char in _CODES and x.dtype.isnative:
         form.append((cls, x.shape, x.dtype))
+        leaves.append(x)
+    elif isinstance(x, np.generic) and x.dtype.char in _CODES:
+        form.append(cls)
         leaves.append(x)
     elif x is None:
         form.append(None)

@@ -63,10 +63,12 @@ class ProgramInput:
 
     def _of_python(self, x: Any) -> int:
         """Return the address of a number or a NumPy array: in place, or copied to the staging buffer; else 0."""
-        cls = type(x)
         if not self.device.startswith("CPU"):
             return 0
-        if cls in NUMBERS and self.pack is not None:
+        if type(x) is Tensor and x.uop.op is Ops.CONST:
+            x = x.uop.val
+        cls = type(x)
+        if self.pack is not None and (cls in NUMBERS or isinstance(x, (float, np.generic))):
             to = self._stage()
             try:
                 self.pack(self.view, 0, x)

@@ -360,3 +360,21 @@ def test_unpickled_callback_is_a_new_one() -> None:
     """Callbacks are numbered per process, and kernels are found by these numbers."""
     host = running_sums.RunningSums(0)
     assert pickle.loads(pickle.dumps(host)).content != host.content
+
+
+CONSTANTS = (2.5, -0.0, 7, True)
+NUMPY_NUMBERS = tuple(
+    np.dtype(name).type(v)
+    for name, v in (("float32", 2.5), ("float64", -0.5), ("uint8", 200), ("int64", -3), ("bool", True))
+)
+
+
+@pytest.mark.parametrize("x", [*map(Tensor, CONSTANTS), *NUMPY_NUMBERS], ids=repr)
+def test_number_is_written_into_memory_without_kernel(x: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    f = jit(lambda x: x.reshape(1))
+    first = f(x)
+    monkeypatch.setattr(Tensor, "realize", None)
+    out = f(x)
+    monkeypatch.undo()
+    assert (out.dtype, out.item(), f.traces) == (first.dtype, x.item(), 1)
+    assert math.copysign(1, out.item()) == math.copysign(1, x.item())
