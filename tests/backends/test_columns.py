@@ -41,6 +41,7 @@ SUMS: dict[str, tuple[Callable[[], Tensor], int]] = {
     "of an expression": (lambda: ((X - V) * (X + 1)).sum(0) * 2 + V, 3),
     "of where": (lambda: (X > 0).where(X, X * 2).sum(0), 3),
     "of integers": (lambda: X.cast("int").sum(0), 3),
+    "times a maximum of all": (lambda: X.sum(0) * V.max(), 3),
     "of float64": (lambda: X.double().sum(0), 3),
     "of bools": (lambda: (X > 0).sum(0), 3),
     "of flipped rows": (lambda: X.flip(0).sum(0), 3),

@@ -205,8 +205,8 @@ class RecipeBuilder:
     def _columns(self) -> None:
         """Compute column sums in groups of rows."""
         reds = [u for u in self.value.toposort() if u.op is Ops.REDUCE]
-        if any(frozenset(red.ranges) != frozenset(self.over) for red in reds):
-            return
+        others = {red for red in reds if frozenset(red.ranges) != frozenset(self.over)}
+        reds = [red for red in reds if others.isdisjoint(red.backward_slice_with_self)]
         for i, red in enumerate(reds[: self.room]):
             if (order := memory_order(red, self.over)) is None:
                 self._in_groups(red)
