@@ -619,3 +619,12 @@ def test_few_columns_of_selected_rows_stay_in_kernel() -> None:
     products, kernels, value = execute(vmap(lambda i: i.one_hot(3).float().T @ x)(index))
     assert (len(products), len(kernels)) == (0, 1)
     close(value, np.eye(3, dtype=np.float32)[index.numpy()].transpose(0, 2, 1) @ x.numpy())
+
+
+def test_few_columns_of_stacked_sums_are_products() -> None:
+    """The innermost loop of the kernel is the new axis, so the sums do not share their loop over columns."""
+    xs, ys = tensors(*(array(251, 32) for _ in range(3))), tensors(*(array(251, 8) for _ in range(3)))
+    products, _, value = execute(Tensor.stack(*((x > 0).where(x, 0).T @ y for x, y in zip(xs, ys, strict=True)), dim=2))
+    assert len(products) == 3
+    want = [np.maximum(x.numpy(), 0).T @ y.numpy() for x, y in zip(xs, ys, strict=True)]
+    close(value, np.stack(want, 2))

@@ -212,7 +212,14 @@ def indices(us: Iterable[UOp]) -> list[UOp]:
 
 
 def plan(
-    red: UOp, by: float, out: Access | None, after: float, slot: int, limit: int, always: bool = False
+    red: UOp,
+    by: float,
+    out: Access | None,
+    after: float,
+    slot: int,
+    limit: int,
+    over: Sequence[UOp],
+    always: bool = False,
 ) -> ProductPlan | None:
     """Return the best way to compute a sum, times a number, by BLAS, or None if a kernel is faster.
 
@@ -237,17 +244,18 @@ def plan(
                 best = found
     if best is None or always:
         return best
-    return best if best.cost + after < elements(every) * _in_kernel(red, best) else None
+    return best if best.cost + after < elements(every) * _in_kernel(red, best, over) else None
 
 
-def _in_kernel(red: UOp, instead: ProductPlan) -> float:
-    """Return the cost of a multiplication if the sum is left to a kernel."""
+def _in_kernel(red: UOp, instead: ProductPlan, over: Sequence[UOp]) -> float:
+    """Return the cost of a multiplication if the sum is left to a kernel with these loops."""
     inner, is_vector = max(red.src[1:], key=lambda r: r.arg), instead.product.is_vector
     in_windows = any(map(_is_in_windows, red.src[0].toposort()))
     if kernels.reduces_in_order(red, inner):
         return (IN_LOOPS_OF_VECTOR if is_vector else IN_LOOPS) + ROW_OF_WINDOWS / size(inner) * in_windows
     down = size(inner) > DOWN and any((kernels.step(i, inner) or 0) > 1 for i in indices([red.src[0]]))
-    is_narrow = any(kernels.is_narrow(red, inner, r) for r in red.ranges)
+    is_alone = bool(over) and frozenset(red.ranges) == frozenset(over)
+    is_narrow = is_alone and kernels.is_narrow(red, inner, max(over, key=lambda r: r.arg))
     if down and not (is_narrow or (in_windows and instead.before)):
         return IN_COLUMN
     if in_windows:

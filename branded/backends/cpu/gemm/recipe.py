@@ -138,9 +138,10 @@ class RecipeBuilder:
         is_whole &= result is self.value or not self._reads_beside()
         now, later = self._with_new(red), LAUNCH + transfer_cost(red.ranges)
         after = 0.0 if result is self.value else later
-        found = plan(now, by, self.whole, after, slot, self.limit, self.always) if is_whole and self.whole else None
+        options = slot, self.limit, self.over, self.always
+        found = plan(now, by, self.whole, after, *options) if is_whole and self.whole else None
         if found is None:
-            found = plan(now, by, None, later, slot, self.limit, self.always)
+            found = plan(now, by, None, later, *options)
         if found is None:
             return
         out = found.out
