@@ -32,6 +32,7 @@ from branded.backends.cpu.renderer import bufferize_policy
 from branded.backends.cpu.renderer import loops as kernels
 from branded.backends.cpu.renderer.columns import memory_order, merge_loops, some_rows
 from branded.backends.cpu.renderer.scatter import Selection, first_value, selection, stored_value
+from branded.backends.cpu.renderer.segments import segments
 from branded.backends.cpu.runtime import cores
 from branded.tinygrad_compat.private_api import KernelInfo, Opt
 
@@ -97,7 +98,7 @@ class RecipeBuilder:
             if not self.parts and not self.new and not added and not self.always:
                 compute_first()
         if not self.parts and not self.new and not added:
-            return None
+            return self._in_segments()
         others = [u for u in self.value.split_uop(op) if u not in added] if added else [self.value]
         value = functools.reduce(lambda x, y: x.alu(op, y), others) if others else _first_value(added[0])
         if self.new.get(value) is not self.to:
@@ -229,6 +230,12 @@ class RecipeBuilder:
             now = now.replace(src=(at, *found.left)) if found.left else at
         if len(self.parts) > before:
             self.new[red] = now.substitute(merged)
+
+    def _in_segments(self) -> Recipe | None:
+        """Return a kernel for each piece of a concatenation if that is faster."""
+        found = [] if self.whole is None or self.always else segments(self.to, self.value, self.over)
+        parts = [_storing_kernel(x.to, x.value, sorted(x.over, key=lambda r: r.arg)) for x in found]
+        return Recipe(tuple(parts), ()) if parts else None
 
     def _scaled(self, red: UOp) -> tuple[UOp, float]:
         """Return the value for BLAS to compute: the sum, or the sum times a constant if that is its only use."""
