@@ -126,6 +126,21 @@ def test_psum_result_with_out_axes_none(own: Callable[[F], F]) -> None:
     assert vmap(in_a_function, axis_name="i", out_axes=None)(X).item() == 6
 
 
+def test_rule_without_exchange_for_a_function_with_psum() -> None:
+    """Each example has its own cotangent of the shared result, as in JAX, and a permuted batch has permuted slopes."""
+    total = custom_vjp(lambda x: psum(x, "i"))
+    total.defvjp(lambda x: (psum(x, "i"), None), lambda _, g: (g * 10,))
+    both = custom_vjp(lambda x, w: (psum(x * w, "i"), x * w))
+    both.defvjp(lambda x, w: (both(x, w), (x, w)), lambda r, g: (r[1] * (g[0] + g[1]), r[0] * (g[0] - g[1])))
+    assert vmap(grad(total), axis_name="i")(X).tolist() == [10, 10, 10]
+    assert vmap(lambda x, z: grad(lambda x: total(x) * z)(x), axis_name="i")(X, V).tolist() == (10 * V).tolist()
+    assert grad(lambda xs: (vmap(total, axis_name="i")(xs) * V).sum())(X).tolist() == (10 * V).tolist()
+    slopes = vmap(lambda x: grad(lambda w: both(x, w)[0])(W), axis_name="i")(X)
+    assert slopes.tolist() == X.tolist()
+    with pytest.raises(errors.AxesError, match="None needs a result that is the same for all examples"):
+        grad(lambda xs: vmap(total, axis_name="i", out_axes=None)(xs))(X)
+
+
 @RULES
 def test_collectives_of_unbatched_values(own: Callable[[F], F]) -> None:
     for f in (

@@ -23,6 +23,7 @@ from branded import brand, fori_loop, grad, jit, make_expr, psum, pure_callback,
 from branded.errors import BrandedError, NameTakenError
 from branded.graph.scope import open_brands
 from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.fixes.runtime import uop_interning
 from branded.tinygrad_compat.tinygrad_lock import LOCK, STARTS, TABLE
 from tests.project.packages import compiler
 from tests.support.by_numpy import reads
@@ -211,6 +212,15 @@ def test_uop_created_while_its_twin_is_deleted() -> None:
 
 
 # ---- generators ----
+
+
+def test_uop_deleted_at_exit_leaves_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python sets the globals of a module to None before it deletes the last UOps."""
+    table = {"key": "entry"}
+    forget = uop_interning._forgetting(table)
+    monkeypatch.setattr(uop_interning, "TABLE", None)
+    forget("key", "entry")
+    assert not table
 
 
 def test_suspended_generator_leaves_no_brand_open() -> None:

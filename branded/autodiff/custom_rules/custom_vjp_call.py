@@ -16,12 +16,13 @@ from branded.autodiff.custom_rules.rule_checks import fitting, tensor_of, with_n
 from branded.autodiff.custom_rules.tangent_rows import row_by, transposed, transposing
 from branded.autodiff.leaves import transforming
 from branded.core.batching.function import Examples
+from branded.core.boundary import enter
 from branded.core.tracing.effect_tokens import is_through_a_body, only_looked_at
 from branded.core.validation.arguments import call_checked
 from branded.core.values import vec_type
 from branded.errors import DerivativeError
 from branded.graph.primitive import primitive_of
-from branded.graph.rows import row_of
+from branded.graph.rows import row_of, visible
 from branded.graph.scope import Row, union
 from branded.graph.tags import Level, leaf, symbolic_zero
 from branded.graph.uops import tensor
@@ -102,11 +103,15 @@ class VjpCall(RuledCall):
         y = tree.leaves(self.out)[i]
         if not dtypes.is_float(y.dtype):
             return ()
-        ct = leaf(y.const_like(1))
+        uses = self.uses(u, i)
+        # if examples exchange values, as by psum, a rule without an exchange returns a cotangent for each example
+        used = visible(functools.reduce(union, (row_of(xs[slot]) for slot in uses), ()))
+        indices = [enter(UOp.arange(b.size), b) for b in used if b.size and b not in row_of(y)]
+        one = y.const_like(1)
+        ct = leaf(functools.reduce(lambda one, k: (k >= 0).where(one, one * 0), indices, one))
         with transforming([ct.arg]), transposed.during(Level()), only_looked_at():
             grads, _ = self.backward(xs, [ct if k == i else None for k in range(len(tree.leaves(self.out)))], {*()})
             rows = [None if g is None else row_by(g, [ct]) for g in grads]
-        uses = self.uses(u, i)
         for slot, row in enumerate(rows):
             if row is not None and slot not in uses:  # a batched argument has a batched derivative
                 rows[slot] = union(row, row_of(xs[slot]))

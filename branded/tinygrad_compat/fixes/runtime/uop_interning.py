@@ -106,9 +106,10 @@ def _deleting(table: dict[Any, Any], forget: _Forget) -> Callable[[UOp], None]:
 
 def _forgetting(table: dict[Any, Any]) -> _Forget:
     """Return a function that removes the entry of a dead UOp from the table, if it is still there."""
+    lock = TABLE  # bound here because Python clears modules at exit before it deletes the last UOps
 
     def forget(key: Any, entry: Any) -> None:
-        with TABLE:
+        with lock:
             if table.get(key) is entry:
                 del table[key]
 
