@@ -37,7 +37,13 @@ _NOT_DIFFERENTIATED = {
 
 def _real(x: Any, api_name: str, where: str) -> Tensor:
     """Return a leaf of an argument as a float tensor."""
-    t = live_tensor(x, f"{api_name}: {where}", DerivativeError, but=", and only float tensors have derivatives")
+    t = live_tensor(
+        x,
+        f"{api_name}: {where}",
+        DerivativeError,
+        "close over it in the function, and leave it out of the argument",
+        ", and only float tensors have derivatives",
+    )
     if not dtypes.is_float(t.dtype):
         raise DerivativeError(
             f"{api_name}: {where} is {tree.describe(x)}, and only floats have derivatives",

@@ -246,7 +246,7 @@ def _like(vectors: Any, wanted: Any, ts: Sequence[Tensor], api_name: str, kind: 
         )
     out = []
     for x, t, name in zip(xs, ts, paths, strict=True):
-        v = live_tensor(x, f"{api_name}: the {kind} of {name}", DerivativeError)
+        v = live_tensor(x, f"{api_name}: the {kind} of {name}", DerivativeError, "pass tensors and numbers")
         dtype = strong_dtype(t.dtype) if dtypes.is_float(t.dtype) else dtypes.default_float
         if v.dtype in dtypes.weaks or not dtypes.is_float(t.dtype):
             v = v.cast(dtype)

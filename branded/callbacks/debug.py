@@ -145,11 +145,15 @@ def _check_format(fmt: object, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
         raise
     except (IndexError, KeyError) as error:
         raise OptionError(
-            f"debug.print: the format {fmt!r} has a placeholder without a value", ("reason", f"{error}")
+            f"debug.print: the format {fmt!r} has a placeholder without a value",
+            ("reason", f"{error}"),
+            fix='pass one value per placeholder: debug.print("x = {}", x)',
         ) from None
     except ValueError as error:
         raise OptionError(
-            f"debug.print: the format {fmt!r} is not a valid format string", ("reason", f"{error}")
+            f"debug.print: the format {fmt!r} is not a valid format string",
+            ("reason", f"{error}"),
+            fix='write "{{" for a brace: debug.print("{{}} x = {}", x)',
         ) from None
     except (AttributeError, TypeError):  # `{x.T}`, `{x[0]}`: attributes and items of the array
         return

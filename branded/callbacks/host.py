@@ -296,6 +296,7 @@ class Host(Primitive):
                 ("declared", tree.outline(error.announced)),
                 ("given", tree.outline(error.given)),
                 *self._where(at),
+                fix="return the declared structure, or declare the returned one",
             ) from None
         except Exception as error:
             said = f"{type(error).__name__}: {error}".split("\n")[0]

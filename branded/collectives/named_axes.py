@@ -110,7 +110,10 @@ def each(x: Any, api_name: str, f: Callable[[Tensor], Tensor]) -> Any:
 
     def one(leaf: Any) -> Tensor:
         if (t := tree.as_tensor(leaf)) is None:
-            raise AxisTypeError(f"{api_name}: {tree.describe(leaf)} is not a tensor", fix=tree.advice(leaf))
+            raise AxisTypeError(
+                f"{api_name}: {tree.describe(leaf)} is not a tensor",
+                fix=tree.advice(leaf) or "pass tensors and numbers",
+            )
         check_live(t.uop, api_name)
         return f(t)
 

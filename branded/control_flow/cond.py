@@ -121,7 +121,10 @@ def _uops(x: Any) -> list[UOp]:
 
 def _leaves(out: Any, api_name: str, name: str) -> list[Any]:
     pairs = zip(tree.leaves(out), tree.paths(out, f"{api_name}: the result"), strict=True)
-    ts = [(x, live_tensor(x, f"{path} of {name}", CarryError)) for x, path in pairs]
+    ts = [
+        (x, live_tensor(x, f"{path} of {name}", CarryError, "use tensors, numbers, or pytrees of these"))
+        for x, path in pairs
+    ]
     return [x if isinstance(x, bool | int | float) else t for x, t in ts]
 
 
@@ -183,7 +186,10 @@ def _branch(
     """Return the result of one branch, selected by its index, or by one flag per branch computed from `decided`."""
     for f, name in zip(branches, names, strict=True):
         if not callable(f):
-            raise CarryError(f"{api_name}: {name} is {tree.describe(f)}, not a function")
+            raise CarryError(
+                f"{api_name}: {name} is {tree.describe(f)}, not a function",
+                fix="pass a function: lambda *_: value for a value",
+            )
         check_takes(f, operands, {}, f"{api_name}: {name}", "give every branch one parameter per operand")
     if isinstance(chosen, int):  # do not run the other branches: they may write, or be slow
         out = branches[chosen](*operands)

@@ -59,7 +59,7 @@ class custom_vmap(Generic[P, R]):  # noqa: N801  as in JAX
 
     def __init__(self, fun: Callable[P, R]) -> None:
         if not callable(fun):
-            raise AxesError(f"custom_vmap: {tree.describe(fun)} is not a function")
+            raise AxesError(f"custom_vmap: {tree.describe(fun)} is not a function", fix="custom_vmap(f)")
         functools.update_wrapper(self, fun)
         self.fun = fun
         self.rule: Callable[..., Any] | None = None

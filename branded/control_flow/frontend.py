@@ -30,7 +30,7 @@ from branded.tinygrad_compat.lazy_numpy import np
 def check_functions(api_name: str, **functions: Any) -> None:
     for name, f in functions.items():
         if not callable(f):
-            raise CarryError(f"{api_name}: {name} is {tree.describe(f)}, not a function")
+            raise CarryError(f"{api_name}: {name} is {tree.describe(f)}, not a function", fix="pass a function")
 
 
 def run_scan(

@@ -113,7 +113,9 @@ class Brand(Scope):
         """
         self._check_open("vec")
         if (t := as_tensor(x)) is None:
-            raise AxisTypeError(f"vec: brand `{self.name}` takes a tensor, not {describe(x)}", fix=advice(x))
+            raise AxisTypeError(
+                f"vec: brand `{self.name}` takes a tensor, not {describe(x)}", fix=advice(x) or "pass a tensor"
+            )
         check_live(t.uop, "vec")
         axis = normalize_axis(axis, t, f"vec: brand `{self.name}`")
         if t.shape[axis] != self.size:
@@ -150,7 +152,10 @@ class Brand(Scope):
         api_name = f"unvec: brand `{self.name}`"
         if not isinstance(x, Tensor):
             if (value := as_tensor(x)) is None:
-                raise AxisTypeError(f"{api_name} takes tensors and numbers, not {describe(x)}", fix=advice(x))
+                raise AxisTypeError(
+                    f"{api_name} takes tensors and numbers, not {describe(x)}",
+                    fix=advice(x) or "pass a tensor or a number",
+                )
             x = value
         check_live(x.uop, "unvec")
         if (position := check_axis(axis, api_name)) is None:

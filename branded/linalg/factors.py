@@ -301,7 +301,10 @@ def lstsq(a: Vec[S1], b: Vec[S2], rcond: float | None = None) -> LstsqResult[S1 
         )
     if x.shape[0] != y.shape[0]:
         raise MatrixError(
-            f"lstsq: a has {x.shape[0]} rows, and b has {y.shape[0]}", ("a", vec_type(x)), ("b", vec_type(y))
+            f"lstsq: a has {x.shape[0]} rows, and b has {y.shape[0]}",
+            ("a", vec_type(x)),
+            ("b", vec_type(y)),
+            fix="pass one row of b for each row of a",
         )
     part = max(x.shape) * epsilon(x) if rcond is None else _check_number("lstsq", "rcond", rcond)
     part = epsilon(x) if part < 0 else part

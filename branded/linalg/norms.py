@@ -266,6 +266,7 @@ def multi_dot(arrays: Sequence[Vec[S]]) -> Vec[S]:
                 f"multi_dot: array {i} has {xs[i - 1].shape[1]} columns, and array {i + 1} has {x.shape[0]} rows",
                 (f"array {i}", vec_type(xs[i - 1])),
                 (f"array {i + 1}", vec_type(x)),
+                fix="transpose one of them, or change their order",
             )
     out = _product(xs, _splits([*(x.shape[0] for x in xs), xs[-1].shape[1]]), 0, len(xs) - 1)
     out = out.squeeze(0) if first else out

@@ -26,6 +26,7 @@ def check_alike(modules: Sequence[object], states: Sequence[dict[str, Tensor]], 
             f"{api_name} are of different classes",
             ("module 1", tree.describe(modules[0])),
             (f"module {i + 1}", tree.describe(modules[i])),
+            fix="stack each class by itself",
         )
     if missing := next((name for name in (*first, *other) if name not in first or name not in other), None):
         has, lacks = (0, i) if missing in first else (i, 0)

@@ -176,4 +176,6 @@ def shape_of_all(api_name: str, names: str, *shapes: tuple[int, ...]) -> tuple[i
         return broadcast_shape((), *shapes)
     except IndexError:
         facts = ("shapes", " and ".join(map(repr, shapes)))
-        raise DrawError(f"{api_name}: the {names} do not broadcast", facts) from None
+        raise DrawError(
+            f"{api_name}: the {names} do not broadcast", facts, fix="use one shape for all, or vmap over them"
+        ) from None

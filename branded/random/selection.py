@@ -65,7 +65,9 @@ def categorical(
     dim = normalize_axis(axis, logits, "categorical")
     n = logits.shape[dim]
     if n == 0:
-        raise DrawError("categorical: logits has no categories", ("logits", vec_type(logits)))
+        raise DrawError(
+            "categorical: logits has no categories", ("logits", vec_type(logits)), fix="pass at least one category"
+        )
     batch = (*logits.shape[:dim], *logits.shape[dim + 1 :])
     sizes = batch if shape is None else as_shape(shape, "categorical")
     if len(sizes) < len(batch) or any(m not in (1, k) for m, k in zip(batch[::-1], sizes[::-1], strict=False)):
@@ -230,7 +232,7 @@ def choice(
     (n, dim), sizes = _population(a, "choice", "a", axis), as_shape(shape, "choice")
     count = math.prod(sizes)
     if count and not n:
-        raise DrawError("choice: a has no entries", ("a", tree.describe(a)))
+        raise DrawError("choice: a has no entries", ("a", tree.describe(a)), fix="pass at least one entry")
     if not replace and count > n:
         raise DrawError(
             f"choice: {count} of {n} entries cannot be sampled without replacement",

@@ -349,7 +349,8 @@ def test_pure_callback_error_messages() -> None:
     ) == (
         "pure_callback: the function returned another structure than declared\n"
         "  declared: {'a': a ShapeDtypeStruct, 'b': a ShapeDtypeStruct}\n"
-        "  given:    {'a': numpy float32[3, 2], 'c': numpy float32[3, 2]}"
+        "  given:    {'a': numpy float32[3, 2], 'c': numpy float32[3, 2]}\n"
+        "  try:      return the declared structure, or declare the returned one"
     )
     assert said(lambda: pure_callback(lambda x: x[:2], x, x).realize(), CallbackError) == (
         "pure_callback: result 1 of the function has another type than declared\n"
@@ -563,7 +564,8 @@ def test_debug_print_error_messages() -> None:
         return str(caught.value)
 
     assert said("{} {}", 1) == (
-        "debug.print: the format '{} {}' has a placeholder without a value\n  reason: tuple index out of range"
+        "debug.print: the format '{} {}' has a placeholder without a value\n  reason: tuple index out of range\n"
+        '  try:    pass one value per placeholder: debug.print("x = {}", x)'
     )
     assert said("{}", 1, 2, y=3) == (
         "debug.print: the format has no placeholder for argument 2, `y`\n"

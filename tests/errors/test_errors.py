@@ -1117,6 +1117,7 @@ BRANDS = {
         errors.AxisTypeError,
         """
         vec: brand `users` takes a tensor, not a list
+          try: pass a tensor
         """,
     ),
 }

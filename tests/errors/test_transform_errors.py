@@ -113,7 +113,8 @@ DERIVATIVES = {
         lambda: grad(lambda x: x)("x"),
         errors.DerivativeError,
         """\
-            grad: argument 1 is the str 'x', and only float tensors have derivatives""",
+            grad: argument 1 is the str 'x', and only float tensors have derivatives
+              try: close over it in the function, and leave it out of the argument""",
     ),
     "argnums": Golden(
         lambda: grad(lambda x: x.sum(), argnums=1)(X),
@@ -284,7 +285,8 @@ LOOPS = {
         lambda: scan(X, ONE, X),
         errors.CarryError,
         """\
-            scan: f is f32[3], not a function""",
+            scan: f is f32[3], not a function
+              try: pass a function""",
     ),
     "a vector condition": Golden(
         lambda: while_loop(lambda c: c > 0, lambda c: c, X),
@@ -304,7 +306,8 @@ LOOPS = {
         lambda: while_loop(lambda c: c > 0, X, ONE),
         errors.CarryError,
         """\
-            while_loop: body_fun is f32[3], not a function""",
+            while_loop: body_fun is f32[3], not a function
+              try: pass a function""",
     ),
     "a float bound": Golden(
         lambda: fori_loop(0.5, 2, lambda i, x: x, X),
@@ -411,13 +414,15 @@ BRANCHES = {
         lambda: vmap(lambda x: cond(x > 0, lambda: x, lambda: "x"))(X),
         errors.CarryError,
         """\
-            cond: the result of false_fun is the str 'x', not a tensor""",
+            cond: the result of false_fun is the str 'x', not a tensor
+              try: use tensors, numbers, or pytrees of these""",
     ),
     "a non-callable branch": Golden(
         lambda: vmap(lambda x: cond(x > 0, lambda: x, x))(X),
         errors.CarryError,
         """\
-            cond: false_fun is Vec[x:3, f32[]], not a function""",
+            cond: false_fun is Vec[x:3, f32[]], not a function
+              try: pass a function: lambda *_: value for a value""",
     ),
     "a float index": Golden(
         lambda: switch(0.5, [lambda: X]),
@@ -487,7 +492,8 @@ COLLECTIVES = {
         lambda: named(lambda x: psum("x", "i")),
         errors.AxisTypeError,
         """\
-            psum: the str 'x' is not a tensor""",
+            psum: the str 'x' is not a tensor
+              try: pass tensors and numbers""",
     ),
     "in chunks": Golden(
         lambda: vmap(lambda x: psum(x, "i"), axis_name="i", chunk_size=2)(X),

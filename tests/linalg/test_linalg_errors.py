@@ -135,7 +135,7 @@ lstsq: one matrix, and one or more right sides
     "rows of least squares": (
         lambda: linalg.lstsq(WIDE, B),
         MatrixError,
-        "lstsq: a has 2 rows, and b has 3\n  a: f32[2, 3]\n  b: f32[3]",
+        "lstsq: a has 2 rows, and b has 3\n  a:   f32[2, 3]\n  b:   f32[3]\n  try: pass one row of b for each row of a",
     ),
     "three axes": (
         lambda: linalg.norm(Tensor.ones(2, 3, 4), 2),
@@ -181,7 +181,8 @@ norm: axis=None are not one or two axes
         """\
 multi_dot: array 1 has 3 columns, and array 2 has 2 rows
   array 1: f32[3, 3]
-  array 2: f32[2, 3]""",
+  array 2: f32[2, 3]
+  try:     transpose one of them, or change their order""",
     ),
     "a chain with a batch": (
         lambda: linalg.multi_dot([A, A.expand(2, 3, 3), A]),

@@ -676,6 +676,7 @@ MISTAKES = {
         stack_module_state: modules 1 and 3 are of different classes
           module 1: a Linear
           module 3: a LayerNorm
+          try:      stack each class by itself
         """,
     ),
     "two sizes": Golden(

@@ -47,7 +47,7 @@ class _Custom(Generic[P, R]):
 
     def __init__(self, f: Callable[P, R], nondiff_argnums: Sequence[int] = ()) -> None:
         if not callable(f):
-            raise DerivativeError(f"{self.api_name}: {tree.describe(f)} is not a function")
+            raise DerivativeError(f"{self.api_name}: {tree.describe(f)} is not a function", fix=f"{self.api_name}(f)")
         functools.update_wrapper(self, f)
         if not isinstance(nondiff_argnums, tuple | list) or not all(type(i) is int for i in nondiff_argnums):
             raise DerivativeError(

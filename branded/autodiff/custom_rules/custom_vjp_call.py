@@ -124,7 +124,10 @@ class VjpCall(RuledCall):
         out: list[UOp | None] = []
         values = with_none(x, g)
         if values is None or len(values) != len(own_leaves):
-            raise DerivativeError(f"custom_vjp: the cotangent of {where} has another structure")
+            raise DerivativeError(
+                f"custom_vjp: the cotangent of {where} has another structure",
+                fix="return the structure of the argument, with None for zeros",
+            )
         for t, v in zip(own_leaves, values, strict=True):
             if v is None or not dtypes.is_float(t.dtype):
                 out.append(None)

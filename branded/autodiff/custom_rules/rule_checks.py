@@ -76,7 +76,10 @@ def fitting(f: Any, like: Any, out: Any, kind: str) -> list[UOp]:
     """Return the leaves of a rule's output; raise if its tree or a shape differs from the result `like`."""
     if tree.paths(out, "") != tree.paths(like, ""):
         raise DerivativeError(
-            f"{f.api_name}: the {kind} from the rule of {f.name} has another structure than the result"
+            f"{f.api_name}: the {kind} from the rule of {f.name} has another structure than the result",
+            (kind, tree.outline(out)),
+            ("result", tree.outline(tree.rebuild(like, map(tensor, tree.leaves(like))))),
+            fix="return the structure of the result",
         )
     out_leaves = []
     for x, y, path in zip(tree.leaves(out), tree.leaves(like), tree.paths(like, "the result"), strict=True):
