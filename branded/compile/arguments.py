@@ -5,7 +5,9 @@ Trees of common containers are traversed in one pass; `branded.tree` handles any
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import inspect
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tinygrad import Tensor, dtypes
@@ -158,3 +160,21 @@ def builder(out: Any, depth: int = 0) -> Builder:
 
         return build
     return lambda new: tree.rebuild(out, new)
+
+
+def static_options(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
+    """Return for each argument the option of `jit` that makes it static, or "" if it is not a Python number.
+
+    f(x, 2, n=3)   ["", "static_argnums=1", 'static_argnames="n"'] if the second parameter has no name
+    """
+    if not any(isinstance(x, int | float) for x in (*args, *kwargs.values())):
+        return [""] * (len(args) + len(kwargs))
+    try:
+        parameters = list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    named = list(itertools.takewhile(lambda p: p.kind is p.POSITIONAL_OR_KEYWORD, parameters))
+    options = [f'static_argnames="{p.name}"' for p in named[: len(args)]]
+    options += [f"static_argnums={i}" for i in range(len(options), len(args))]
+    options += [f'static_argnames="{name}"' for name in kwargs]
+    return [o if isinstance(x, int | float) else "" for x, o in zip((*args, *kwargs.values()), options, strict=True)]

@@ -18,7 +18,7 @@ from branded import tree
 from branded.backends.cpu.autotune.config import Report, Tuned, TuneLevel
 from branded.backends.cpu.renderer import loops as kernels
 from branded.compile import explain_retrace
-from branded.compile.arguments import Static, builder, exactly, read_argument, read_each
+from branded.compile.arguments import Static, builder, exactly, read_argument, read_each, static_options
 from branded.compile.donation import donate
 from branded.compile.executable import Executable
 from branded.core.boundary import live_results
@@ -318,7 +318,12 @@ class _Program:
     ) -> None:
         self.key, self.used = key, 0
         trees = list(zip((*args, *kwargs.values()), fixed, strict=True))
-        leaves = [x for a, is_fixed in trees for x in ([a] if is_fixed else map(_input, tree.leaves(a)))]
+        pairs = [
+            (x, option)
+            for (a, is_fixed), option in zip(trees, static_options(f, args, kwargs), strict=True)
+            for x in ([a] if is_fixed else map(_input, tree.leaves(a)))
+        ]
+        leaves = [x for x, _ in pairs]
 
         def body(tensors: list[Tensor]) -> tuple[Any, list[Tensor]]:
             values = iter(tensors)
@@ -335,7 +340,7 @@ class _Program:
             types = [
                 t if x.device is not None else t._replace(device=device) for x, t in zip(variables, types, strict=True)
             ]
-        traced = trace("jit", body, types)
+        traced = trace("jit", body, types, [option for x, option in pairs if isinstance(x, Tensor)])
         _check_numbers(
             {p: n for p, x in zip(traced.params, variables, strict=True) if (n := tree.number_of(x))}, traced
         )

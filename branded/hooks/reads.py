@@ -15,6 +15,7 @@ from branded.compile import eager_cache
 from branded.compile.memory_views import array_in_memory
 from branded.core.analysis import aliasing
 from branded.core.boundary import lower_unbatched
+from branded.core.tracing.body import Steps
 from branded.core.tracing.effect_tokens import is_through_a_body
 from branded.core.tracing.state import is_tracing
 from branded.core.values import vec_type
@@ -55,6 +56,17 @@ def repeating(row: Row) -> Scope:
     return min(reversed(row), key=lambda b: 2 * b.is_program + b.is_brand)
 
 
+def static_fix(t: Tensor) -> str | None:
+    """Return the fix for a value that `jit` computes from an argument that is a Python number, and from no tensor."""
+    options = {x: o for b in row_of(t.uop) if isinstance(b, Steps) for x, o in b.option_of.items()}
+    nodes = t.uop.toposort(enter_calls=False) if options else {}
+    numbers = [u for u in nodes if u in options]
+    of_numbers = {u for x in numbers for u in x.toposort()}
+    if not numbers or any(u.op is Ops.BUFFER and u not in of_numbers for u in nodes):
+        return None
+    return f"pass {options[numbers[0]]} to jit, which keeps the argument a number"
+
+
 def _forbid(api_name: str, *tensors: Tensor) -> None:
     """Raise if a tensor has no readable value: it varies over a brand, or belongs to a traced body."""
     for t in tensors:
@@ -73,7 +85,7 @@ def _forbid(api_name: str, *tensors: Tensor) -> None:
                 f"{api_name}: in the body of {scope.name} there is no value to read: it is traced once, "
                 f"{scope.traced_for}",
                 ("value", vec_type(t)),
-                fix=_INSTEAD_OF_IF,
+                fix=static_fix(t) or _INSTEAD_OF_IF,
             )
         if api_name in _NUMBERS and (method := asking(private_api.NAMES_KERNELS)) is not None:
             raise _no_number(method, t)

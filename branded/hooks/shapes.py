@@ -11,7 +11,7 @@ from branded.core.validation.arguments import normalize_axis
 from branded.core.values import vec_type
 from branded.errors import EscapeError, ShapeError, count_noun
 from branded.graph.rows import row_of
-from branded.hooks.reads import repeating
+from branded.hooks.reads import repeating, static_fix
 from branded.tinygrad_compat import tensor_methods
 from branded.tinygrad_compat.tensor_methods import Method, wrap
 
@@ -53,7 +53,7 @@ def _check_shapes(find: Callable[[Any], Tensor | None]) -> Callable[[Method], Me
                     f"{api_name}: a shape or an offset differs from {turn} to {turn}",
                     ("tensor", vec_type(self)),
                     ("shape", f"depends on {vec_type(tensor)}"),
-                    fix=fix,
+                    fix=static_fix(tensor) or fix,
                 ) from None
 
         return shaped

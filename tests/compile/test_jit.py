@@ -90,6 +90,30 @@ def test_static_names() -> None:
     assert vmap(jit(repeated, static_argnames="n"), in_axes=(0, None))(x, 3).tolist() == [3.0, 6.0]
 
 
+@pytest.mark.parametrize(
+    ("f", "args", "kwargs"),
+    [
+        (lambda n: Tensor.zeros(n), (3,), {}),
+        (lambda n: Tensor.arange(n) * 1, (3,), {}),
+        (lambda x, n: x.reshape(n, -1), (Tensor([1.0, 2.0]), 2), {}),
+        (lambda x, n: x[: n - 1], (Tensor([1.0, 2.0]), 2), {}),
+        (lambda x, *, n: x if n else -x, (Tensor([1.0, 2.0]),), {"n": True}),
+        (lambda x, *n: x.sum(n[0]), (Tensor([[1.0, 2.0]]), 1), {}),
+    ],
+)
+def test_error_names_the_option_for_a_number(f: Any, args: Any, kwargs: Any) -> None:
+    with pytest.raises(BrandedError) as info:
+        jit(f)(*args, **kwargs)
+    option, value = str(info.value).partition("try:")[2].split()[1].split("=")
+    assert jit(f, **{option: eval(value)})(*args, **kwargs).tolist() == f(*args, **kwargs).tolist()
+
+
+def test_error_for_a_number_and_a_tensor_names_no_option() -> None:
+    with pytest.raises(BrandedError) as info:
+        jit(lambda x, n: x if x.sum() > n else -x)(Tensor([1.0]), 3)
+    assert "static" not in str(info.value) and "use cond" in str(info.value)
+
+
 def test_equal_but_distinct_static_arguments() -> None:
     f = jit(lambda x, n: x * math.copysign(2, n[0] if isinstance(n, tuple) else n) + (n is True), static_argnums=1)
     x = Tensor([1.0, 2.0])

@@ -31,6 +31,8 @@ class Steps(Scope):
     def __init__(self, api_name: str) -> None:
         super().__init__(1, hint=lambda: api_name)
         self.turn = "call" if api_name in ("jit", "dask.vmap") else "step"
+        self.option_of: dict[UOp, str] = {}
+        """While a program is traced: the option that makes an argument static, for the places of Python numbers."""
 
 
 class LeafType(NamedTuple):
@@ -94,18 +96,21 @@ TracedBody = Callable[[list[Tensor]], tuple[Any, list[Tensor]]]
 """A body over the leaves of its arguments; it returns its result, and the leaves of its result."""
 
 
-def trace(api_name: str, f: TracedBody, types: Sequence[LeafType]) -> Traced:
+def trace(api_name: str, f: TracedBody, types: Sequence[LeafType], options: Sequence[str] = ()) -> Traced:
+    """Trace `f` for arguments of these types; an option that is not empty makes its argument static."""
     steps = Steps(api_name)
     is_loop = steps.turn == "step"
     must = Body(lambda device: _TOKEN._replace(device=device).placeholder(steps)) if is_loop else Body()
     with recording.body() as done, collect_effects(must), open_block(steps), method_restored():
         places = [t.placeholder(steps) for t in types]
+        steps.option_of = {x: option for x, option in zip(places, options, strict=False) if option}
         with given_to(dict.fromkeys(places, steps) if is_loop else {}):
             out, values = f([tensor(p) for p in places])
         for x in values:
             check_live(x.uop, api_name)
         done(places, [x.uop for x in values])
         leaves = lower([*(x.uop for x in values), *([] if must.token is None else [must.token])], open_brands())
+    steps.option_of = {}
     params = [param(t.shape, t.stored, t.device) for t in types]
     param_of = {x: p if p.dtype == x.dtype else p.cast(x.dtype) for x, p in zip(places, params, strict=True)}
     if must.first is None or not is_loop:  # in a program, the token is another result
