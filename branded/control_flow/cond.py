@@ -46,7 +46,7 @@ def _is_known(x: Tensor) -> bool:
     return not row_of(x.uop) and not _function.depth and not capturing and not is_through_a_body()
 
 
-def _number(x: Any, api_name: str, kind: str) -> Any:
+def _scalar(x: Any, api_name: str, kind: str) -> Any:
     if isinstance(x, bool | int | float):
         return x
     original, x = x, tree.as_tensor(x)
@@ -312,7 +312,7 @@ def cond(pred: Any, true_fun: Any, false_fun: Any, *operands: Any) -> Any:
 
     Source: `jax.lax.cond`.
     """
-    p = _number(pred, "cond", "predicate")
+    p = _scalar(pred, "cond", "predicate")
     names = ("true_fun", "false_fun")
     if isinstance(p, Tensor) and not _is_known(p):
         flag = p.uop if p.dtype == dtypes.bool else p.uop.ne(0)
@@ -352,7 +352,7 @@ def switch(index: Any, branches: Any, *operands: Any) -> Any:
 
     Source: `jax.lax.switch`.
     """
-    i = _number(index, "switch", "index")
+    i = _scalar(index, "switch", "index")
     if isinstance(branches, Sequence) and not branches:
         raise CarryError("switch: there are no branches", fix="pass a sequence of functions")
     if not isinstance(branches, Sequence):

@@ -79,13 +79,13 @@ def _known_axes(doc: str, annotations: Mapping[str, str]) -> KnownAxes:
     axes_of: KnownAxes = {}
     for name, text in annotations.items():
         if (shape := _SHAPE.search(text)) is not None:
-            axes_of[name] = shape[1], _names(shape[2])
+            axes_of[name] = shape[1], _axis_names(shape[2])
         elif (axes := _axes(text)) is not None:
             axes_of[name] = "f32", axes
         elif (in_doc := re.search(rf"\b{name}\b`?:?[^\n]*?{_SHAPE.pattern}", doc)) is not None:
-            axes_of[name] = in_doc[1], _names(in_doc[2])
+            axes_of[name] = in_doc[1], _axis_names(in_doc[2])
     if not axes_of and (shape := _SHAPE.search(doc)) is not None and len(_SHAPE.findall(doc)) == 1:
-        axes_of = dict.fromkeys(annotations, (shape[1], _names(shape[2])))
+        axes_of = dict.fromkeys(annotations, (shape[1], _axis_names(shape[2])))
     return axes_of
 
 
@@ -102,7 +102,7 @@ def _axes(text: str) -> tuple[str, ...] | None:
     return tuple(ast.unparse(x.slice if isinstance(x, ast.Subscript) else x) for x in names)
 
 
-def _names(text: str) -> tuple[str, ...]:
+def _axis_names(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 

@@ -138,7 +138,7 @@ class Draft:
             return Literal(x, type(x).__name__)
         if x in self.env:
             return self.env[x]
-        if (number := _number(x)) is not None:
+        if (number := _literal(x)) is not None:
             return number
         if self.outer is not None and not self.depends(x):
             return self._capture(x)
@@ -167,7 +167,7 @@ class Draft:
                 todo += [(u, True), *((s, False) for s in reversed(_values(u)))]
 
     def _is_to_be_emitted(self, u: UOp) -> bool:
-        if u in self.env or _number(u) is not None:
+        if u in self.env or _literal(u) is not None:
             return False
         return self.depends(u) and not self.consts.hoist(u)
 
@@ -207,7 +207,7 @@ def type_of(u: UOp) -> Type:
     return Consts((), ()).type(u)
 
 
-def _number(u: UOp) -> Literal | None:
+def _literal(u: UOp) -> Literal | None:
     """Return the number of a constant, or None; tinygrad's floats have a class of their own."""
     const = u.src[0] if u.op is Ops.CAST else u
     if const.op is not Ops.CONST or const.is_invalid:

@@ -148,7 +148,7 @@ class Evaluation:
             x, y = operands
             return BINARY[op](x if isinstance(y, Tensor) else _tensor(x), y)
         if op in COLLECTIVES:
-            p = {k: _names(v) for k, v in p.items()}
+            p = {k: _brand_names(v) for k, v in p.items()}
             return COLLECTIVES[op](*map(_tensor, operands), **p)
         if (f := function_of(op)) is None:
             raise _unknown(op)
@@ -261,8 +261,8 @@ def _cast_results(e: Eqn, outs: Sequence[Tensor]) -> list[Tensor]:
     return [y.cast(d) if not numbers.isdisjoint((y.dtype, d)) and not loses(y.dtype, d) else y for y, d in wanted]
 
 
-def _names(v: Any) -> Any:
-    return v.name if isinstance(v, Brand) else tuple(map(_names, v)) if isinstance(v, tuple) else v
+def _brand_names(v: Any) -> Any:
+    return v.name if isinstance(v, Brand) else tuple(map(_brand_names, v)) if isinstance(v, tuple) else v
 
 
 def _unknown(op: str) -> ProgramError:

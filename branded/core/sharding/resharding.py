@@ -310,14 +310,14 @@ def copy_to_devices(x: UOp, devices: str | Devices) -> UOp:
     while is_view(views[-1]):
         views.append(views[-1].src[0])
     least = min(range(len(views)), key=lambda i: (math.prod(views[i].max_shape), -i))
-    number = _number(views[least], views[-1].op)
-    out: UOp = views[least].copy_to_device(devices) if number is None else number
+    constant = _as_constant(views[least], views[-1].op)
+    out: UOp = views[least].copy_to_device(devices) if constant is None else constant
     for view in reversed(views[:least]):
         out = view.replace(src=(out, *view.src[1:]))
     return out
 
 
-def _number(x: UOp, op: Ops) -> UOp | None:
+def _as_constant(x: UOp, op: Ops) -> UOp | None:
     """Return `x` simplified if it is a constant, such as `w * 0`; tinygrad loses the devices of its copy."""
     if (op not in GroupOp.Elementwise and op is not Ops.REDUCE) or is_differentiated(x):
         return None

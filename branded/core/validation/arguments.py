@@ -122,7 +122,7 @@ def positions(argnums: Any, api_name: str, option: str = "static_argnums") -> tu
     return tuple(i for i in indices if i is not None)
 
 
-def _names(argnames: Any, api_name: str, option: str) -> tuple[str, ...]:
+def _argument_names(argnames: Any, api_name: str, option: str) -> tuple[str, ...]:
     """Return `argnames`, a string or several or None, as names of parameters."""
     names = _several(argnames)
     if not all(isinstance(name, str) for name in names):
@@ -147,7 +147,7 @@ class ChosenArguments(NamedTuple):
     @classmethod
     def of(cls, api_name: str, adjective: str, argnums: Any, argnames: Any = None) -> ChosenArguments:
         nums = positions(argnums, api_name, f"{adjective}_argnums")
-        return cls(api_name, adjective, nums, _names(argnames, api_name, f"{adjective}_argnames"))
+        return cls(api_name, adjective, nums, _argument_names(argnames, api_name, f"{adjective}_argnames"))
 
     def __bool__(self) -> bool:
         return bool(self.nums or self.names)

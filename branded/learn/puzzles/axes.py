@@ -15,7 +15,7 @@ from branded.learn.puzzles.puzzle import Predict, Write, numbers
 TITLE = "Axes, pytrees, nesting"
 
 
-def _spread(x: Any) -> Any:
+def _value_range(x: Any) -> Any:
     """x.max() - x.min()"""
     return x.max() - x.min()
 
@@ -84,7 +84,7 @@ PUZZLES = (
             """: "The values are right, but they are not computed by `in_axes=1`.",
         },
         uses=("in_axes=1",),
-        inputs=lambda: [(_spread, numbers(3, 3)), (_spread, numbers(2, 4)), (_first, numbers(3, 2))],
+        inputs=lambda: [(_value_range, numbers(3, 3)), (_value_range, numbers(2, 4)), (_first, numbers(3, 2))],
         loop=lambda f, X: np.stack([f(X[:, j]) for j in range(X.shape[1])]),
     ),
     Predict(
@@ -251,7 +251,7 @@ PUZZLES = (
                 return Tensor.stack(*map(f, X))
             """: "The values are right, but it opened no brand",
         },
-        inputs=lambda: [(_square_sum, numbers(3, 3)), (_square_sum, numbers(4, 2)), (_spread, numbers(5, 2))],
+        inputs=lambda: [(_square_sum, numbers(3, 3)), (_square_sum, numbers(4, 2)), (_value_range, numbers(5, 2))],
         loop=lambda f, X: np.stack([f(x) for x in X]),
         brands=0,
         also=_more_than_two,

@@ -159,8 +159,8 @@ PUZZLES = (
             """: "Use `f`: it is another function here.",
         },
         inputs=lambda: [
-            (_weighted, numbers(3), numbers(3, 3)),
-            (_weighted, numbers(2), numbers(4, 2)),
+            (_weighted_sum, numbers(3), numbers(3, 3)),
+            (_weighted_sum, numbers(2), numbers(4, 2)),
             (_distance, numbers(2), numbers(3, 2)),
         ],
         loop=lambda f, w, X: np.stack([f(w, x) for x in X]),
@@ -168,7 +168,7 @@ PUZZLES = (
 )
 
 
-def _weighted(w: np.ndarray, x: np.ndarray) -> np.ndarray:
+def _weighted_sum(w: np.ndarray, x: np.ndarray) -> np.ndarray:
     """(w * x).sum()"""
     return (w * x).sum()  # type: ignore[no-any-return]
 

@@ -35,14 +35,14 @@ def _has_threads() -> bool:
     return threading.active_count() > 1 or len(became) > 0
 
 
-def _outdated(*us: UOp) -> dict[UOp, UOp]:
+def _outdated_writes(*us: UOp) -> dict[UOp, UOp]:
     """Return the writes in some graphs that have a newer UOp, each with this UOp."""
     return {u: became[u] for u in UOp.sink(*us).toposort() if u.op is Ops.AFTER and u in became}
 
 
 def _catch_up() -> None:
     """Replace outdated writes in the graphs of all tensors, including new tensors of other threads."""
-    while len(became) and (outdated := _outdated(*(t.uop for t in living_tensors()))):
+    while len(became) and (outdated := _outdated_writes(*(t.uop for t in living_tensors()))):
         if not _substitute(outdated, "writes of other threads"):
             return  # the rest is in the body of a function, which is not rewritten
 
@@ -97,7 +97,7 @@ def wrap_linear_with_vars(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def linear_with_vars(self: Tensor, *others: Tensor) -> Any:
         with LOCK:
-            if len(became) and _outdated(*(t.uop for t in (self, *others))):
+            if len(became) and _outdated_writes(*(t.uop for t in (self, *others))):
                 _catch_up()
             return original(self, *others)
 
@@ -110,7 +110,7 @@ def wrap_assign(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def assign(self: Tensor, x: Any) -> Tensor:
         with LOCK:
-            if len(became) and _outdated(self.uop):
+            if len(became) and _outdated_writes(self.uop):
                 _catch_up()
             out: Tensor = original(self, x)
             for u in _last_write(self.uop) if len(became) else ():
