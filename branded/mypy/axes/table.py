@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
+from mypy.operators import op_methods_to_symbols
+
 from branded.mypy.axes import products as products
 from branded.mypy.axes import rules as rules
 from branded.mypy.axes import shapes as shapes
 from branded.mypy.axes.calls import Rule
 from branded.mypy.rows.algebra import TENSOR
 
-SYMBOLS = {
-    "add": "+",
-    "sub": "-",
-    "mul": "*",
-    "truediv": "/",
-    "floordiv": "//",
-    "mod": "%",
-    "pow": "**",
-    "matmul": "@",
-    "and": "&",
-    "or": "|",
-    "xor": "^",
-    "lshift": "<<",
-    "rshift": ">>",
-    "lt": "<",
-    "gt": ">",
-    "le": "<=",
-    "ge": ">=",
-    "eq": "==",
-    "ne": "!=",
-}
+SYMBOLS = {name.strip("_"): symbol for name, symbol in op_methods_to_symbols.items() if symbol not in ("divmod", "in")}
 _OPERATORS = {f"__{before}{name}__" for name in SYMBOLS for before in ("", "r", "i")}
 _CALLED = {f"__{before}{name}__": symbol for before in "ir" for name, symbol in SYMBOLS.items()}
 _CALLED |= {"__getitem__": "[]", **{f"__{name}__": symbol for name, symbol in SYMBOLS.items()}}

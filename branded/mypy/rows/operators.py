@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
+from keyword import iskeyword
+
 from mypy.nodes import ComparisonExpr, Expression, IndexExpr, OpExpr, TempNode, UnaryExpr
 from mypy.plugin import FunctionContext, MethodContext
 from mypy.types import Type
 
+from branded.mypy.axes.table import SYMBOLS
 from branded.mypy.rows.algebra import add_brands, row_of, rows_in
 from branded.mypy.rows.brand_env import checker
 
-_BINARY = {
-    "add": "+",
-    "sub": "-",
-    "mul": "*",
-    "truediv": "/",
-    "floordiv": "//",
-    "mod": "%",
-    "pow": "**",
-    "matmul": "@",
-    "and_": "&",
-    "or_": "|",
-    "xor": "^",
-    "lshift": "<<",
-    "rshift": ">>",
-}
-_COMPARISONS = {"lt": "<", "le": "<=", "eq": "==", "ne": "!=", "ge": ">=", "gt": ">"}
+_COMPARISONS = {"lt", "le", "eq", "ne", "ge", "gt"}
 _UNARY = {"neg": "-", "pos": "+", "inv": "~", "invert": "~"}
-OPERATORS = {f"_operator.{name}": name for name in (*_BINARY, *_COMPARISONS, *_UNARY, "getitem")}
+_BINARY = {f"{name}_" if iskeyword(name) else name: symbol for name, symbol in SYMBOLS.items()}
+OPERATORS = {f"_operator.{name}": name for name in (*_BINARY, *_UNARY, "getitem")}
 """Functions of the module `operator` by their full names."""
 
 KEEPERS = "functools._lru_cache_wrapper.__call__", "functools._SingleDispatchCallable.__call__"
@@ -51,10 +40,10 @@ def _expression(name: str, operands: list[TempNode]) -> Expression | None:
     match operands:
         case [x] if name in _UNARY:
             return UnaryExpr(_UNARY[name], x)
+        case [x, y] if name in _COMPARISONS:
+            return ComparisonExpr([_BINARY[name]], [x, y])
         case [x, y] if name in _BINARY:
             return OpExpr(_BINARY[name], x, y)
-        case [x, y] if name in _COMPARISONS:
-            return ComparisonExpr([_COMPARISONS[name]], [x, y])
         case [x, y] if name == "getitem":
             return IndexExpr(x, y)
     return None

@@ -29,23 +29,9 @@ from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.speed import threaded_compile
 
 COMPILING = (
-    "cache",
-    "pickles",
-    "images",
-    "ranges",
-    "numbering",
-    "gates",
-    "vectorizer",
-    "ordering",
-    "nesting",
-    "products",
-    "shifts",
-    "quotients",
-    "small_ints",
-    "constants",
-    "angles",
-    "vector_casts",
-)
+    "cache", "pickles", "images", "ranges", "numbering", "gates", "vectorizer", "ordering", "nesting", "products",
+    "shifts", "quotients", "small_ints", "constants", "angles", "vector_casts",
+)  # fmt: skip
 """The patches that a worker needs."""
 INSTALLED: list[str] = []
 """The modules that a worker installs at its start, in order. They depend on tinygrad and `private_api` alone."""
