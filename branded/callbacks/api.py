@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast, overload
+from typing import Any, Union, cast, overload
 
 from tinygrad import Tensor
 
 from branded import tree
 from branded.callbacks import host
 from branded.callbacks.effects import effect
-from branded.callbacks.trees import Flat, HasShapeDtype, Results
+from branded.callbacks.trees import Flat, Results
+from branded.callbacks.trees import HasShapeDtype as Like
 from branded.core.boundary import live_tensors
 from branded.core.brand import S, S1, S2
 from branded.core.entry import entry
@@ -20,114 +21,45 @@ from branded.graph.rows import row_of, visible
 from branded.graph.uops import tensor
 from branded.vec import Vec
 
+Fn = Callable[..., Any]
+Arg = Union["Vec[S]", float]
+"""An argument with the brands `S`, or a number."""
 Tree = Mapping[Any, Any] | Sequence[Any] | None
 """A tree of arguments or results, whose brands are not inferred."""
 METHODS = ("sequential", "sequential_unrolled", "expand_dims", "broadcast_all", "legacy_vectorized")
 
 
 @overload
-def pure_callback(
-    callback: Callable[..., Any],
-    result_shape_dtypes: HasShapeDtype,
-    /,
-    *,
-    vmap_method: str | None = None,
-    **kwargs: float,
-) -> Tensor: ...
+def pure_callback(f: Fn, like: Like, /, *, vmap_method: str | None = None, **kwargs: float) -> Tensor: ...
+@overload
+def pure_callback(f: Fn, like: Like, x: Arg[S], /, *, vmap_method: str | None = None, **kwargs: float) -> Vec[S]: ...
 @overload
 def pure_callback(
-    callback: Callable[..., Any],
-    result_shape_dtypes: HasShapeDtype,
-    x: Vec[S] | float,
-    /,
-    *,
-    vmap_method: str | None = None,
-    **kwargs: float,
-) -> Vec[S]: ...
-@overload
-def pure_callback(
-    callback: Callable[..., Any],
-    result_shape_dtypes: HasShapeDtype,
-    x: Vec[S] | float,
-    y: Vec[S1] | float,
-    /,
-    *,
-    vmap_method: str | None = None,
-    **kwargs: float,
+    f: Fn, like: Like, x: Arg[S], y: Arg[S1], /, *, vmap_method: str | None = None, **kwargs: float
 ) -> Vec[S | S1]: ...
 @overload
 def pure_callback(
-    callback: Callable[..., Any],
-    result_shape_dtypes: HasShapeDtype,
-    x: Vec[S] | float,
-    y: Vec[S1] | float,
-    z: Vec[S2] | float,
-    /,
-    *,
-    vmap_method: str | None = None,
-    **kwargs: float,
+    f: Fn, like: Like, x: Arg[S], y: Arg[S1], z: Arg[S2], /, *, vmap_method: str | None = None, **kwargs: float
 ) -> Vec[S | S1 | S2]: ...
 @overload
 def pure_callback(
-    callback: Callable[..., Any],
-    result_shape_dtypes: tuple[HasShapeDtype, HasShapeDtype],
-    x: Vec[S] | float,
-    /,
-    *,
-    vmap_method: str | None = None,
-    **kwargs: float,
+    f: Fn, like: tuple[Like, Like], x: Arg[S], /, *, vmap_method: str | None = None, **kwargs: float
 ) -> tuple[Vec[S], Vec[S]]: ...
 @overload
 def pure_callback(
-    callback: Callable[..., Any],
-    result_shape_dtypes: tuple[HasShapeDtype, HasShapeDtype],
-    x: Vec[S] | float,
-    y: Vec[S1] | float,
-    /,
-    *,
-    vmap_method: str | None = None,
-    **kwargs: float,
+    f: Fn, like: tuple[Like, Like], x: Arg[S], y: Arg[S1], /, *, vmap_method: str | None = None, **kwargs: float
 ) -> tuple[Vec[S | S1], Vec[S | S1]]: ...
 @overload
-def pure_callback(
-    callback: Callable[..., Any],
-    result_shape_dtypes: Tree,
-    /,
-    *args: Any,
-    vmap_method: str | None = None,
-    **kwargs: Any,
-) -> Any: ...
+def pure_callback(f: Fn, like: Tree, /, *args: Any, vmap_method: str | None = None, **kwargs: Any) -> Any: ...
+@overload
+def pure_callback(f: Fn, like: Like, x: Tree, /, *args: Any, vmap_method: str | None = None, **kwargs: Any) -> Any: ...
 @overload
 def pure_callback(
-    callback: Callable[..., Any],
-    result_shape_dtypes: HasShapeDtype,
-    x: Tree,
-    /,
-    *args: Any,
-    vmap_method: str | None = None,
-    **kwargs: Any,
-) -> Any: ...
-@overload
-def pure_callback(
-    callback: Callable[..., Any],
-    result_shape_dtypes: HasShapeDtype,
-    x: Any,
-    y: Any,
-    z: Any,
-    w: Any,
-    /,
-    *args: Any,
-    vmap_method: str | None = None,
-    **kwargs: Any,
+    f: Fn, like: Like, x: Any, y: Any, z: Any, w: Any, /, *args: Any, vmap_method: str | None = None, **kwargs: Any
 ) -> Any: ...
 @entry
 def pure_callback(
-    callback: Callable[..., Any],
-    result_shape_dtypes: Any,
-    /,
-    *args: Any,
-    vmap_method: str | None = None,
-    **kwargs: Any,
+    callback: Fn, result_shape_dtypes: Any, /, *args: Any, vmap_method: str | None = None, **kwargs: Any
 ) -> Any:
     """Call a function of NumPy arrays as one operation: `pure_callback(f, like, *xs)` is `f(*xs)`.
 
@@ -201,104 +133,35 @@ def arguments(args: tuple[Any, ...], kwargs: dict[str, Any], api_name: str) -> l
 
 
 @overload
-def io_callback(
-    callback: Callable[..., Any],
-    result_shape_dtypes: HasShapeDtype,
-    /,
-    *,
-    ordered: bool = False,
-    **kwargs: float,
-) -> Tensor: ...
+def io_callback(f: Fn, like: Like, /, *, ordered: bool = False, **kwargs: float) -> Tensor: ...
+@overload
+def io_callback(f: Fn, like: Like, x: Arg[S], /, *, ordered: bool = False, **kwargs: float) -> Vec[S]: ...
 @overload
 def io_callback(
-    callback: Callable[..., Any],
-    result_shape_dtypes: HasShapeDtype,
-    x: Vec[S] | float,
-    /,
-    *,
-    ordered: bool = False,
-    **kwargs: float,
-) -> Vec[S]: ...
-@overload
-def io_callback(
-    callback: Callable[..., Any],
-    result_shape_dtypes: HasShapeDtype,
-    x: Vec[S] | float,
-    y: Vec[S1] | float,
-    /,
-    *,
-    ordered: bool = False,
-    **kwargs: float,
+    f: Fn, like: Like, x: Arg[S], y: Arg[S1], /, *, ordered: bool = False, **kwargs: float
 ) -> Vec[S | S1]: ...
 @overload
 def io_callback(
-    callback: Callable[..., Any],
-    result_shape_dtypes: HasShapeDtype,
-    x: Vec[S] | float,
-    y: Vec[S1] | float,
-    z: Vec[S2] | float,
-    /,
-    *,
-    ordered: bool = False,
-    **kwargs: float,
+    f: Fn, like: Like, x: Arg[S], y: Arg[S1], z: Arg[S2], /, *, ordered: bool = False, **kwargs: float
 ) -> Vec[S | S1 | S2]: ...
 @overload
 def io_callback(
-    callback: Callable[..., Any],
-    result_shape_dtypes: tuple[HasShapeDtype, HasShapeDtype],
-    x: Vec[S] | float,
-    /,
-    *,
-    ordered: bool = False,
-    **kwargs: float,
+    f: Fn, like: tuple[Like, Like], x: Arg[S], /, *, ordered: bool = False, **kwargs: float
 ) -> tuple[Vec[S], Vec[S]]: ...
 @overload
 def io_callback(
-    callback: Callable[..., Any],
-    result_shape_dtypes: tuple[HasShapeDtype, HasShapeDtype],
-    x: Vec[S] | float,
-    y: Vec[S1] | float,
-    /,
-    *,
-    ordered: bool = False,
-    **kwargs: float,
+    f: Fn, like: tuple[Like, Like], x: Arg[S], y: Arg[S1], /, *, ordered: bool = False, **kwargs: float
 ) -> tuple[Vec[S | S1], Vec[S | S1]]: ...
 @overload
-def io_callback(
-    callback: Callable[..., Any],
-    result_shape_dtypes: Tree,
-    /,
-    *args: Any,
-    ordered: bool = False,
-    **kwargs: Any,
-) -> Any: ...
+def io_callback(f: Fn, like: Tree, /, *args: Any, ordered: bool = False, **kwargs: Any) -> Any: ...
+@overload
+def io_callback(f: Fn, like: Like, x: Tree, /, *args: Any, ordered: bool = False, **kwargs: Any) -> Any: ...
 @overload
 def io_callback(
-    callback: Callable[..., Any],
-    result_shape_dtypes: HasShapeDtype,
-    x: Tree,
-    /,
-    *args: Any,
-    ordered: bool = False,
-    **kwargs: Any,
-) -> Any: ...
-@overload
-def io_callback(
-    callback: Callable[..., Any],
-    result_shape_dtypes: HasShapeDtype,
-    x: Any,
-    y: Any,
-    z: Any,
-    w: Any,
-    /,
-    *args: Any,
-    ordered: bool = False,
-    **kwargs: Any,
+    f: Fn, like: Like, x: Any, y: Any, z: Any, w: Any, /, *args: Any, ordered: bool = False, **kwargs: Any
 ) -> Any: ...
 @entry
-def io_callback(
-    callback: Callable[..., Any], result_shape_dtypes: Any, /, *args: Any, ordered: bool = False, **kwargs: Any
-) -> Any:
+def io_callback(callback: Fn, result_shape_dtypes: Any, /, *args: Any, ordered: bool = False, **kwargs: Any) -> Any:
     """Call a function with side effects, once for each example: `io_callback(f, like, *xs)` is `f(*xs)`.
 
     Outside of traced code, it runs immediately. In the body of a loop or a compiled function, it runs each time the
