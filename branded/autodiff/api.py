@@ -263,10 +263,7 @@ def _like(vectors: Any, wanted: Any, ts: Sequence[Tensor], api_name: str, kind: 
 
 @overload
 def jvp(
-    f: Callable[[Unpack[Ts]], R],
-    primals: tuple[*Ts],
-    tangents: tuple[*Ts],
-    has_aux: Literal[False] = False,
+    f: Callable[[Unpack[Ts]], R], primals: tuple[*Ts], tangents: tuple[*Ts], has_aux: Literal[False] = False
 ) -> tuple[R, R]: ...
 @overload
 def jvp(

@@ -94,8 +94,7 @@ _FLAT = {Ops.DETACH, Ops.BITCAST, Ops.TRUNC, *GroupOp.Comparison}
 
 
 @tangent(
-    *GroupOp.Movement,
-    *(Ops.CONTIGUOUS, Ops.CONTIGUOUS_BACKWARD, Ops.COPY, Ops.UNSHARD, Ops.MSELECT, Ops.ALLREDUCE),
+    *GroupOp.Movement, *(Ops.CONTIGUOUS, Ops.CONTIGUOUS_BACKWARD, Ops.COPY, Ops.UNSHARD, Ops.MSELECT, Ops.ALLREDUCE)
 )
 def linear(u: UOp, d: Tangent, *_: Tangent) -> Tangent:
     """Apply a linear operation to the tangent: d f(x) = f(dx). A leaf has the tangent of its value."""
@@ -329,8 +328,7 @@ def after(u: UOp, d: Tangent, written_: Tangent, *rest: Tangent) -> Tangent:
     """Combine the tangent of the written part with the tangent of the rest."""
     if (views_and_write := part(u)) is None:
         raise UnsupportedError(
-            "jvp: a hand-written kernel has no forward-mode rule",
-            fix="use branded.custom_jvp: both modes use its rule",
+            "jvp: a hand-written kernel has no forward-mode rule", fix="use branded.custom_jvp: both modes use its rule"
         )
     views = views_and_write[0]
     if not views:

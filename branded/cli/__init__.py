@@ -69,12 +69,7 @@ _CHECK = (
         action=argparse.BooleanOptionalAction,
     ),
     _switch("--suggest", "names for the axes of the data, and the mistakes that they would show"),
-    _argument(
-        "paths",
-        "files, notebooks or folders (default: mypy's configuration)",
-        nargs="*",
-        metavar="PATH",
-    ),
+    _argument("paths", "files, notebooks or folders (default: mypy's configuration)", nargs="*", metavar="PATH"),
 )
 _DEMO = (
     _argument("--out", "the folder for the pictures (default: demo-pictures)", metavar="DIR"),

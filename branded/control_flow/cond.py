@@ -278,10 +278,7 @@ def cond(
 ) -> Vec[S | S1, T]: ...
 @overload
 def cond(
-    pred: bool | Vec[Brand],
-    true_fun: Callable[[Unpack[Ts]], R],
-    false_fun: Callable[[Unpack[Ts]], R],
-    *operands: *Ts,
+    pred: bool | Vec[Brand], true_fun: Callable[[Unpack[Ts]], R], false_fun: Callable[[Unpack[Ts]], R], *operands: *Ts
 ) -> R: ...
 @entry  # type: ignore[misc]
 def cond(pred: Any, true_fun: Any, false_fun: Any, *operands: Any) -> Any:

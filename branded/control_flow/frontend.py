@@ -88,13 +88,7 @@ def _trace_steps(
 
 
 def _in_steps(
-    api_name: str,
-    f: Callable[[Any, Any], Any],
-    init: Any,
-    xs: Any,
-    length: int | None,
-    reverse: bool,
-    is_shown: bool,
+    api_name: str, f: Callable[[Any, Any], Any], init: Any, xs: Any, length: int | None, reverse: bool, is_shown: bool
 ) -> Any:
     """Run one loop whose body is traced once. Example: f(c, x) -> (d, y), with one tensor in each tree.
 

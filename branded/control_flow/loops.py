@@ -129,12 +129,7 @@ def _arrays(init: Any) -> Any:
 
 @overload
 def fori_loop(
-    lower: int,
-    upper: int,
-    body_fun: Callable[[Tensor, C], C],
-    init_val: C,
-    *,
-    unroll: int | bool | None = None,
+    lower: int, upper: int, body_fun: Callable[[Tensor, C], C], init_val: C, *, unroll: int | bool | None = None
 ) -> C: ...
 @overload
 def fori_loop(

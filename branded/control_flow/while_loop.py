@@ -47,8 +47,7 @@ class While(Loop):
         for gate in parts.gate:
             if zipped := tuple(b for b in gate.row if b in go.row):  # over other brands the loop stops as a whole
                 gate = Batched(
-                    reduce_axes(gate.uop, Ops.MAX, tuple(i for i, b in enumerate(gate.row) if b not in zipped)),
-                    zipped,
+                    reduce_axes(gate.uop, Ops.MAX, tuple(i for i, b in enumerate(gate.row) if b not in zipped)), zipped
                 )
                 go = go._replace(uop=go.uop & full(gate, go.row))
         flag = go.uop

@@ -24,11 +24,7 @@ from branded.tree.leaf_tensors import as_tensor
 
 
 def vmap(
-    f: Callable[..., Any],
-    in_axes: Axes = 0,
-    out_axes: Axes = 0,
-    *,
-    axis_name: str | type[Brand] | None = None,
+    f: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0, *, axis_name: str | type[Brand] | None = None
 ) -> Callable[..., Any]:
     """Map a function over dask arrays, lazily: the distributed `branded.vmap`, with a task for each chunk of examples.
 

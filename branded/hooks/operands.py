@@ -154,10 +154,9 @@ def _of_numpy(data: Any) -> np.ndarray | None:
     raise OperandError(
         f"Tensor: there is no dtype for {array.dtype}",
         ("data", tree.describe(array)),
-        fix={
-            "c": "Tensor(numpy.stack([numpy.real(x), numpy.imag(x)], -1))",
-            "f": 'Tensor(x.astype("float64"))',
-        }.get(array.dtype.kind, "pass an array of numbers, such as an index per word or days per date"),
+        fix={"c": "Tensor(numpy.stack([numpy.real(x), numpy.imag(x)], -1))", "f": 'Tensor(x.astype("float64"))'}.get(
+            array.dtype.kind, "pass an array of numbers, such as an index per word or days per date"
+        ),
     )
 
 
@@ -174,10 +173,7 @@ def _refuse_list(data: Any) -> NoReturn:
         )
     from branded.hooks.error_translation.suggestions import suggest_stack  # imported only for an error
 
-    raise OperandError(
-        f"Tensor: {tree.outline(data)} contains tensors, which have no numbers yet",
-        fix=suggest_stack(),
-    )
+    raise OperandError(f"Tensor: {tree.outline(data)} contains tensors, which have no numbers yet", fix=suggest_stack())
 
 
 def _array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:

@@ -28,10 +28,7 @@ from branded.tinygrad_compat.lazy_numpy import np
 from branded.tinygrad_compat.private_api import _to_np_dtype, all_int
 from branded.tinygrad_compat.tensor_methods import Method, wrap
 
-READS = (
-    *("numpy", "data", "tolist", "item"),
-    *("linear_with_vars", "schedule_linear", "callify", "backward"),
-)
+READS = (*("numpy", "data", "tolist", "item"), *("linear_with_vars", "schedule_linear", "callify", "backward"))
 """The methods of Tensor that read its value or the value of its gradient."""
 
 _READ = ("has no single value to read", "return it from the mapped function and read the result")

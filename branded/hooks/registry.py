@@ -29,15 +29,7 @@ from branded.tinygrad_compat.speed import program_cache, schedule_cache
 
 HOOKS = (
     *(detect, operands, reads, writes, shapes, gradient, functions, rand),
-    *(
-        host_sort,
-        host_cumsum,
-        last_write,
-        transposed_convolution,
-        pairwise_einsum,
-        program_cache,
-        schedule_cache,
-    ),
+    *(host_sort, host_cumsum, last_write, transposed_convolution, pairwise_einsum, program_cache, schedule_cache),
 )
 """The modules of the hooks, in the order of installation."""
 _FEATURES = {detect: "errors", program_cache: "disk", schedule_cache: "disk"}

@@ -57,12 +57,7 @@ def functional_call(
 def functional_call(module: Callable[..., Any], state: Mapping[str, Any], /, *args: Any, **kwargs: Any) -> Any: ...
 @entry
 def functional_call(
-    module: Callable[..., Any],
-    state: Mapping[str, Any],
-    /,
-    *args: Any,
-    mutable: Any = False,
-    **kwargs: Any,
+    module: Callable[..., Any], state: Mapping[str, Any], /, *args: Any, mutable: Any = False, **kwargs: Any
 ) -> Any:
     """Call `module(x)` with the tensors of `state` instead of the module's own.
 

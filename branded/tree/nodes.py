@@ -53,9 +53,7 @@ _LEAVES = frozenset({Tensor, UOp, DType, int, float, bool, str, bytes, complex})
 
 
 def register_pytree_node(
-    cls: type[C],
-    flatten: Callable[[C], tuple[Children, Aux]],
-    unflatten: Callable[[Aux, Children], C],
+    cls: type[C], flatten: Callable[[C], tuple[Children, Aux]], unflatten: Callable[[Aux, Children], C]
 ) -> type[C]:
     """Make instances of `cls` nodes of pytrees, as `jax.tree_util.register_pytree_node` does.
 
@@ -218,10 +216,7 @@ _SUSPICIOUS, _DEEPEST = 1000, 100_000
 
 def _refuse_endless(x: Any, is_inside_itself: bool) -> NoReturn:
     if is_inside_itself:
-        raise TreeError(
-            f"tree: {describe(x)} contains itself",
-            fix="use a container that does not contain itself",
-        )
+        raise TreeError(f"tree: {describe(x)} contains itself", fix="use a container that does not contain itself")
     raise TreeError(
         f"tree: {describe(x)} is more than {_DEEPEST} containers deep", fix="use tensors with more axes instead"
     )

@@ -11,13 +11,7 @@ from branded.graph.tags import is_storage
 from branded.graph.uops import again, ranks, reshape
 from branded.tinygrad_compat.private_api import broadcast_to
 
-SHAPELESS = {
-    Ops.CAST,
-    Ops.CONTIGUOUS_BACKWARD,
-    Ops.DETACH,
-    Ops.ALLREDUCE,
-    Ops.MSELECT,
-}
+SHAPELESS = {Ops.CAST, Ops.CONTIGUOUS_BACKWARD, Ops.DETACH, Ops.ALLREDUCE, Ops.MSELECT}
 
 
 @rule(*GroupOp.Unary, *SHAPELESS)

@@ -66,14 +66,7 @@ _ATTRIBUTES = {
     "at": "index_update({}, i, value)",
 }
 """tinygrad's equivalents of methods of numpy and JAX."""
-_UPDATES = {
-    "set": "update",
-    "add": "add",
-    "mul": "mul",
-    "multiply": "mul",
-    "min": "min",
-    "max": "max",
-}
+_UPDATES = {"set": "update", "add": "add", "mul": "mul", "multiply": "mul", "min": "min", "max": "max"}
 """The functions `index_...` for the methods of JAX's `x.at[i]`."""
 _KEYWORDS = {"keepdims": "keepdim", "dim": "axis", "axis": "dim", "ddof": "correction"}
 _REFUSED = re.compile(r"^(?:Tensor|\w+Mixin)\.(\w+)\(\) got an unexpected keyword argument '(\w+)'")

@@ -16,11 +16,7 @@ from branded.graph.rows import row_of, type_text, visible
 from branded.tree.formatting import short_repr
 
 _NAMES = {"getitem": "index", "setitem": "assign", "truediv": "div", "__rtruediv__": "div"}
-_LABELS = {
-    ("where", "self"): "condition",
-    ("where", "x"): "where true",
-    ("where", "y"): "where false",
-}
+_LABELS = {("where", "self"): "condition", ("where", "x"): "where true", ("where", "y"): "where false"}
 
 
 class Refused:

@@ -31,13 +31,7 @@ PACKAGES = "packages.zip"
 """The name of the part with the Python packages."""
 
 _HERE = Path(__file__).parent
-_UNUSED = (
-    "tinygrad/viz",
-    "tinygrad/llm",
-    "tinygrad/runtime/autogen",
-    "branded/learn/demo",
-    "branded/mypy",
-)
+_UNUSED = ("tinygrad/viz", "tinygrad/llm", "tinygrad/runtime/autogen", "branded/learn/demo", "branded/mypy")
 """Folders whose modules are never imported in the browser."""
 _USED = tuple(f"tinygrad/runtime/autogen/{name}.py" for name in ("__init__", "libc", "mesa"))
 """Modules in those folders that the import of tinygrad's CPU device needs."""

@@ -45,16 +45,7 @@ MOST = 20_000
 """The maximum number of entries in a table; the oldest are deleted."""
 _EVERY = 500
 _kept = itertools.count()
-NOT_WHOLE = (
-    pickle.UnpicklingError,
-    EOFError,
-    AttributeError,
-    ImportError,
-    IndexError,
-    KeyError,
-    TypeError,
-    ValueError,
-)
+NOT_WHOLE = (pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError, KeyError, TypeError, ValueError)
 """The exceptions from unpickling bytes that are truncated or written by another version."""
 
 
