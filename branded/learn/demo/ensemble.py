@@ -38,7 +38,11 @@ def scores(network: Network[S], images: Tensor) -> Vec[S]:
     return (images @ network.w1 + network.b1).relu() @ network.w2 + network.b2
 
 
-def train_step(network: Network[S], images: Tensor, labels: Tensor) -> tuple[Network[S], Vec[S]]:
+def train_step(
+    network: Network[S],
+    images: Tensor,
+    labels: Tensor,
+) -> tuple[Network[S], Vec[S]]:
     loss = scores(network, images).sparse_categorical_crossentropy(labels)
     gradient = loss.gradient(*network)
     return Network(*(p - RATE * g for p, g in zip(network, gradient, strict=True))), loss
