@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import math
 import sys
 from collections.abc import Sequence
@@ -10,8 +11,7 @@ from pathlib import Path
 
 from tinygrad import Device
 
-from bench import arrays, calls, cpu, gpu, linalg, peers, plain_tensors, products, replay, trace, tune
-from bench.against import command
+from bench import arrays, calls, cpu, linalg, peers, products, replay, trace
 from bench.measure import Report, machine
 from bench.workloads import WORKLOADS
 
@@ -24,6 +24,18 @@ BENCHES = {
     "linalg": linalg.bench,
     "arrays": arrays.bench,
 }
+
+SEPARATE = {
+    "jax": "against.command",
+    "tune": "tune",
+    "gpu": "gpu",
+    "columns": "columns",
+    "plain": "plain_tensors",
+    "cliffs": "cliffs",
+    "eager": "eager",
+    "pages": "pages",
+}
+"""The modules of the benchmarks with options of their own, imported on use: some of them need jax."""
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -45,30 +57,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--seconds", type=float, default=3.0, help="how long each workload is measured (default 3)")
     parser.add_argument("--markdown", metavar="FILE", type=Path, help="also write the output to a file")
     given = list(sys.argv[1:] if argv is None else argv)
-    if given[:1] == ["jax"]:
-        return command.main(given[1:])
-    if given[:1] == ["tune"]:
-        return tune.main(given[1:])
-    if given[:1] == ["columns"]:
-        from bench import columns  # with the table of conformance, which the others do not need
-
-        return columns.main(given[1:])
-    if given[:1] == ["plain"]:
-        return plain_tensors.main(given[1:])
-    if given[:1] == ["cliffs"]:
-        from bench import cliffs  # with jax
-
-        return cliffs.main(given[1:])
-    if given[:1] == ["eager"]:
-        from bench import eager  # with jax
-
-        return eager.main(given[1:])
-    if given[:1] == ["pages"]:
-        from bench import pages
-
-        sys.exit(pages.main(given[1:]))
-    if given[:1] == ["gpu"]:
-        return gpu.main(given[1:])
+    if given and given[0] in SEPARATE:
+        if status := importlib.import_module(f"bench.{SEPARATE[given[0]]}").main(given[1:]):
+            sys.exit(status)
+        return
     options = parser.parse_args(given)
     if unknown := [w for w in options.what if w not in BENCHES]:
         parser.error(f"no benchmark is called {unknown[0]!r}; there are {', '.join(BENCHES)}")
@@ -87,7 +79,6 @@ def main(argv: Sequence[str] | None = None) -> None:
         BENCHES[name](report, workloads, found, options.seconds)
     if options.markdown is not None:
         options.markdown.write_text("\n".join(report.lines) + "\n")
-    return None
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ class InfallibleHost(Host):
 
 
 class DifferentiableHost(InfallibleHost):
-    """A total function with one result, linear in one of its arguments unless a subclass has another `tangent`."""
+    """An infallible function of one result, linear in one of its arguments unless a subclass has another `tangent`."""
 
     active: ClassVar[int] = 0
     """The index of the argument with a derivative."""
