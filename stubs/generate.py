@@ -95,9 +95,9 @@ RESULTS = {"shape": "tuple[int, ...]", "size": "int | tuple[int, ...]", "numel":
 """Results that tinygrad types as possibly symbolic, which users never handle."""
 
 READS = {*reads.READS, "custom_kernel"}
+"""Methods that need the empty row: at run time they reject batched values."""
 TOGETHER = {"realize"}
 """Methods that act on other tensors too, whatever their brands."""
-"""Methods that need the empty row: at run time they reject batched values."""
 
 SAME_ROW = frozenset(["assign", "replace", "__setitem__", "shard_like", "decode_hevc_frame", "call"])
 """Methods that write into the receiver: the value must not have brands that the receiver lacks."""
