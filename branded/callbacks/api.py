@@ -50,7 +50,14 @@ def pure_callback(
     f: Fn, like: tuple[Like, Like], x: Arg[S], y: Arg[S1], /, *, vmap_method: str | None = None, **kwargs: float
 ) -> tuple[Vec[S | S1], Vec[S | S1]]: ...
 @overload
-def pure_callback(f: Fn, like: Tree, /, *args: Any, vmap_method: str | None = None, **kwargs: Any) -> Any: ...
+def pure_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: Tree,
+    /,
+    *args: Any,
+    vmap_method: str | None = None,
+    **kwargs: Any,
+) -> Any: ...
 @overload
 def pure_callback(f: Fn, like: Like, x: Tree, /, *args: Any, vmap_method: str | None = None, **kwargs: Any) -> Any: ...
 @overload
@@ -59,7 +66,12 @@ def pure_callback(
 ) -> Any: ...
 @entry
 def pure_callback(
-    callback: Fn, result_shape_dtypes: Any, /, *args: Any, vmap_method: str | None = None, **kwargs: Any
+    callback: Callable[..., Any],
+    result_shape_dtypes: Any,
+    /,
+    *args: Any,
+    vmap_method: str | None = None,
+    **kwargs: Any,
 ) -> Any:
     """Call a function of NumPy arrays as one operation: `pure_callback(f, like, *xs)` is `f(*xs)`.
 
@@ -153,7 +165,9 @@ def io_callback(
     f: Fn, like: tuple[Like, Like], x: Arg[S], y: Arg[S1], /, *, ordered: bool = False, **kwargs: float
 ) -> tuple[Vec[S | S1], Vec[S | S1]]: ...
 @overload
-def io_callback(f: Fn, like: Tree, /, *args: Any, ordered: bool = False, **kwargs: Any) -> Any: ...
+def io_callback(
+    callback: Callable[..., Any], result_shape_dtypes: Tree, /, *args: Any, ordered: bool = False, **kwargs: Any
+) -> Any: ...
 @overload
 def io_callback(f: Fn, like: Like, x: Tree, /, *args: Any, ordered: bool = False, **kwargs: Any) -> Any: ...
 @overload
@@ -161,7 +175,9 @@ def io_callback(
     f: Fn, like: Like, x: Any, y: Any, z: Any, w: Any, /, *args: Any, ordered: bool = False, **kwargs: Any
 ) -> Any: ...
 @entry
-def io_callback(callback: Fn, result_shape_dtypes: Any, /, *args: Any, ordered: bool = False, **kwargs: Any) -> Any:
+def io_callback(
+    callback: Callable[..., Any], result_shape_dtypes: Any, /, *args: Any, ordered: bool = False, **kwargs: Any
+) -> Any:
     """Call a function with side effects, once for each example: `io_callback(f, like, *xs)` is `f(*xs)`.
 
     Outside of traced code, it runs immediately. In the body of a loop or a compiled function, it runs each time the
