@@ -152,12 +152,12 @@ def warning(
     over = join_words([c.brand.name for c in repeats])
     value = names[max(e.results, key=lambda v: bytes_of(v.type))]
     if size in kernel_names:
-        what = f"the kernel {kernel_names[size]} writes that much to memory"
+        note = f"the kernel {kernel_names[size]} writes that much to memory"
     elif any(size < n for n in kernel_names):
-        what = "no kernel writes a value of this size, though one writes a larger one"
+        note = "no kernel writes a value of this size, though one writes a larger one"
     else:
-        what = "it is never in memory: no kernel writes that much"
-    return f"the broadcast over {over} makes {value} {readable(size)}, {grew(e):.4g} times its largest operand; {what}"
+        note = "it is never in memory: no kernel writes that much"
+    return f"the broadcast over {over} makes {value} {readable(size)}, {grew(e):.4g} times its largest operand; {note}"
 
 
 def readable(size: int) -> str:

@@ -38,7 +38,7 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
 _KNOWN = (Tensor, int, float, UOp)
 
 
-def _what() -> str:
+def _method_name() -> str:
     method = tensor_methods.running()()
     return method.name.strip("_") if method is not None else "operand"
 
@@ -78,7 +78,7 @@ def _may_not_fit(self: Tensor, x: Any) -> bool:
 def _ufix(original: Method, self: Tensor, x: Any) -> Any:
     """Convert the other operand of an operator to a tensor."""
     if _may_not_fit(self, x):
-        _check_ints(self, x, _what())
+        _check_ints(self, x, _method_name())
     if not isinstance(x, _KNOWN) and (t := tree.as_tensor(x)) is not None:
         return t
     try:
@@ -86,7 +86,7 @@ def _ufix(original: Method, self: Tensor, x: Any) -> Any:
     except Exception as error:
         if isinstance(x, _KNOWN) or isinstance(error, BrandedError):
             raise
-    return _refuse(x, _what())
+    return _refuse(x, _method_name())
 
 
 @override_if(_has_foreign)

@@ -68,7 +68,7 @@ class Outcome:
         if not isinstance(other, Outcome):
             return NotImplemented
         if self.error is not None or other.error is not None:
-            return type(self.error) is type(other.error) and _what(self.error) == _what(other.error)
+            return type(self.error) is type(other.error) and _first_line(self.error) == _first_line(other.error)
         ours, theirs = tree.leaves(self.value), tree.leaves(other.value)
         return _form(self.value) == _form(other.value) and all(map(_close, ours, theirs))
 
@@ -144,5 +144,5 @@ def near(a: float, b: float) -> bool:
     return a == b or (a != a and b != b)
 
 
-def _what(error: Exception | None) -> str:
+def _first_line(error: Exception | None) -> str:
     return str(error).partition("\n")[0]
