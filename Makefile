@@ -19,7 +19,7 @@ install  = $(BIN)/python -m pip $(PIP) uv && $(BIN)/uv pip install --quiet --pyt
            $(BIN)/python -m pip --python $(1)/bin/python $(PIP) $(2)
 DEMO    := -e '.[cc,demo]'
 
-.PHONY: demo test test-all types bytecode quick check changelog fuzz fuzz-jax laws coverage leaks mutants bench bench-jax lint clean explorer site interrupts plain packages dist
+.PHONY: demo test test-all browser types bytecode quick check changelog fuzz fuzz-jax laws coverage leaks mutants bench bench-jax lint clean explorer site interrupts plain packages dist
 
 demo: $(VENV)/demo.done
 	$(BIN)/python -m branded demo
@@ -28,9 +28,13 @@ test: $(VENV)/dev.done
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	@$(MAKE) --no-print-directory -j2 types bytecode
-	$(PYTEST)
+	$(PYTEST) -m "not browser"
 
-# As test, with kernels also for the values that tests take from numpy
+# The pages of the site and of the explorer in Chromium, which has to be installed
+browser: $(VENV)/dev.done
+	BRANDED_BROWSER=1 $(PYTEST) -m browser $(ARGS) tests/docs tests/learn
+
+# As test, with all cases, the browser, and kernels also for the values that tests take from numpy
 test-all: $(VENV)/dev.done
 	BRANDED_COMPILE=1 $(PYTEST) --timeout 1200
 

@@ -15,6 +15,12 @@ from branded.tinygrad_compat import activation
 from tests.support import realized, warm
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that open a browser, before `-m` selects."""
+    for item in (i for i in items if "chromium" in getattr(i, "fixturenames", ())):
+        item.add_marker("browser")
+
+
 @pytest.fixture(autouse=True)
 def marks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Apply the markers of a test, which pyproject.toml explains."""

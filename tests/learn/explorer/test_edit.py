@@ -7,7 +7,6 @@ import json
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from datetime import date
 from functools import partial
 from pathlib import Path
 
@@ -56,8 +55,8 @@ def host(full: Path) -> Iterator[str]:
 STARTS = 240_000
 """Milliseconds that Python may take to start in the browser on a busy machine."""
 
-TODAYS = amount([RUN[date.today().toordinal() % len(RUN)]], RUN)
-"""The examples that run in Pyodide today, one in `make test`.  test_running.py runs all of them in this process."""
+IN_PYODIDE = amount(["gradient"], RUN)
+"""The examples that run in Pyodide.  test_running.py runs all of them in this process."""
 
 
 def run(here: Reader, program: str) -> None:
@@ -104,7 +103,7 @@ def test_editing_from_a_file(
     run(here, BODY.replace("BODY", "vmap(lambda x: x.sum())(a)"))
     assert not here.page.locator("#mistake").is_visible() and json.loads(here.text("#result")) == [1, 2, 3]
     here.page.click("#edit")
-    for name in TODAYS:
+    for name in IN_PYODIDE:
         here.page.select_option("#example", label=ENTRIES[name]["title"])
         here.page.click("#edit")
         run(here, here.page.input_value("#program"))
@@ -162,6 +161,7 @@ def test_editing_from_a_host(host: str, reader: Callable[..., Reader]) -> None:
     assert here.elsewhere(host) == []
 
 
+@pytest.mark.browser
 def test_same_parts_give_the_same_files(full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The largest part is left out to save time: it is written like the others, and takes as long as all of them."""
     largest = "pyodide.asm.wasm"
