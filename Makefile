@@ -28,7 +28,7 @@ test: $(VENV)/dev.done
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	@$(MAKE) --no-print-directory -j2 types bytecode
-	$(PYTEST) -m "not browser"
+	$(PYTEST) -m "not browser and not exhaustive"
 
 # The pages of the site and of the explorer in Chromium, which has to be installed
 browser: $(VENV)/dev.done

@@ -160,7 +160,7 @@ def test_file_whose_calls_are_all_in_functions(tmp_path: Path) -> None:
     """mypy asks the plugin nothing in the statements of a file without annotations of tensors."""
     (tmp_path / "lib.py").write_text(LIBRARY)
     (tmp_path / "app.py").write_text(APPLICATION)
-    warm(tmp_path / ".mypy_cache", MYPY, STRICT)
+    warm(tmp_path / ".mypy_cache")
     command = [*CHECK, "--output", "json", "app.py", "lib.py"]
     out = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False).stdout
     found = [(m["file"], m["line"], m["message"].splitlines()[0]) for m in json.loads(out)["messages"]]

@@ -6,18 +6,13 @@ from pathlib import Path
 import pytest
 
 from bench.plainbugs import __main__ as plainbugs
-from tests.support.by_numpy import COMPILE_ALL
 
 PAGE = Path(plainbugs.__file__).parents[1] / "TYPECHECK.md"
 
 
+@pytest.mark.exhaustive
 def test_results_without_the_plugin() -> None:
-    """pyright takes two thirds of the time, so only `make test-all` runs it here.
-
-    In `make test` it checks the programs without a mistake, in test_checkers.py.
-    """
-    checkers = [c for c in plainbugs.PLAIN if COMPILE_ALL or c.name != "pyright"]
-    found = plainbugs.results(checkers)
+    found = plainbugs.results(plainbugs.PLAIN)
     assert found.alarms.keys() == plainbugs.ALARMS.keys(), found.alarms
     section = PAGE.read_text().partition(plainbugs.HEADING)[2].partition("\n## ")[0]
     listed = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| ")]

@@ -22,6 +22,7 @@ import pytest
 
 from branded.tinygrad_compat import zig_clang
 from tests.support.forked import Server, server
+from tests.support.profiles import amount
 
 ROOT = Path(__file__).parents[2]
 RIGHT = "[[36, 127], [127, 358]] [[3, 7, 28], [5, 15, 72]]"
@@ -121,7 +122,7 @@ def test_killed_at_the_first_compile(tmp_path: Path, forked: Run) -> None:
     check_next(tmp_path, forked)
 
 
-@pytest.mark.parametrize("limit", [1, 40_000, 100_000])
+@pytest.mark.parametrize("limit", amount([40_000], [1, 40_000, 100_000]))
 def test_killed_during_a_write(tmp_path: Path, limit: int, forked: Run) -> None:
     assert forked(tmp_path, LIMITED.format(limit=limit) + PROGRAM) == (-signal.SIGXFSZ, [])
     sizes = [p.stat().st_size for p in tmp_path.rglob("*") if p.is_file()]
@@ -177,7 +178,7 @@ def alone() -> Iterator[Server]:
 
 
 @pytest.mark.skipif(not can_mount(), reason="no small disk can be mounted here")
-@pytest.mark.parametrize("free", [0, 8, 96])
+@pytest.mark.parametrize("free", amount([96], [0, 8, 96]))
 def test_full_disk(tmp_path: Path, free: int, alone: Server) -> None:
     """Everything is computed with one warning; once there is room again, the next process fills the cache silently.
 

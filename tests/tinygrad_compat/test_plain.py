@@ -19,7 +19,7 @@ NAMES = 40
 
 
 def test_programs_give_the_same_bytes_and_kernels(tmp_path: Path) -> None:
-    report = compare.programs(SAMPLE, 0, ("used", "beside"), tmp_path)
+    report = compare.programs(SAMPLE, 0, ("used", *amount((), ("beside",))), tmp_path)
     assert not compare.by_program(report.differences, 0)
 
 
@@ -113,6 +113,7 @@ def test_teardown(broken): pass
 """
 
 
+@pytest.mark.exhaustive
 def test_outcomes_of_tests_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tests, table = tmp_path / "test", tmp_path / "table.toml"
     for name, text in {"test_all.py": TESTS, "unit/test_end.py": "import os\ndef test_end(): os._exit(7)"}.items():

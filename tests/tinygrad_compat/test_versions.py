@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib.metadata
 import os
 import subprocess
@@ -86,14 +87,20 @@ INDIRECT = {"helpers.diskcache_get": "cache", "helpers.diskcache_put": "cache"}
 """Features that replace names through a list."""
 
 
+@functools.cache
+def trees() -> dict[str, ast.Module]:
+    """Return the syntax trees of the package by file."""
+    folder = ROOT / "branded"
+    return {str(path.relative_to(folder)): ast.parse(path.read_text()) for path in sorted(folder.rglob("*.py"))}
+
+
 def needed() -> Iterator[tuple[str, str, set[str]]]:
     """Yield the file, the name, and its features in the table, for each use of a name."""
     operations = {x: {*key.split()} for key, names in private_api.OPERATIONS.items() for x in names.split()}
     rows = {**{name: {*row.features.split()} for name, row in private_api.NAMES.items()}, **operations}
-    for path in sorted((ROOT / "branded").rglob("*.py")):
-        file = str(path.relative_to(ROOT / "branded"))
+    for file, tree in trees().items():
         if not file.startswith(("mypy/", "tinygrad_compat/private_api.py")):
-            yield from ((file, name, rows[name]) for name in {*uses(ast.parse(path.read_text()))} if name in rows)
+            yield from ((file, name, rows[name]) for name in {*uses(tree)} if name in rows)
 
 
 def test_table_names_the_features_of_each_use() -> None:
@@ -118,8 +125,8 @@ def test_table_names_no_unused_features() -> None:
 
 def test_listed_public_names_are_used() -> None:
     used: dict[str, set[str]] = {}
-    for path in (ROOT / "branded").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+    for tree in trees().values():
+        for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom) and str(node.module) in private_api.PUBLIC:
                 used.setdefault(str(node.module), set()).update(a.name for a in node.names)
     assert {module: names - used.get(module, set()) for module, names in private_api.PUBLIC.items()} == {
