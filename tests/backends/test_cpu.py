@@ -25,7 +25,7 @@ from branded.tinygrad_compat.speed import compile_workers
 from tests.fuzz import cpu_fuzz
 from tests.support.by_numpy import read, reads
 from tests.support.examples import in_memory
-from tests.support.profiles import amount
+from tests.support.profiles import amount, pairs
 
 ROOT = Path(__file__).parents[2]
 
@@ -238,10 +238,12 @@ def test_out_of_bounds_load_has_a_condition() -> None:
     np.testing.assert_allclose((y + 1).numpy(), np.pad(x.numpy(), ((1, 1), (2, 0))) + 1)
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.int64, np.float32])
-@pytest.mark.parametrize("shape", [(16, 64), (15, 16), (5, 128)])
-@pytest.mark.parametrize("shifts", [(-1, -1), (3, 3), (0, 2)])
-def test_periodic_index_in_a_row_starts_again(shape: tuple[int, int], shifts: tuple[int, int], dtype: type) -> None:
+SHAPES_AND_SHIFTS = pairs([(16, 64), (15, 16), (5, 128)], [(-1, -1), (3, 3), (0, 2)])
+
+
+@pytest.mark.parametrize(("places", "dtype"), pairs(SHAPES_AND_SHIFTS, [np.uint8, np.int16, np.int64, np.float32]))
+def test_periodic_index_in_a_row_starts_again(places: tuple[tuple[int, int], tuple[int, int]], dtype: type) -> None:
+    shape, shifts = places
     values = (np.arange(shape[0] * shape[1]).reshape(shape) * 37 % 101).astype(dtype)
     x = Tensor(values).realize()
     expected = np.roll(values, shifts, (0, 1))

@@ -18,6 +18,7 @@ from branded.backends.cpu.runtime import cores, host_calls, native
 from branded.backends.cpu.runtime.host_calls import ArrayType
 from branded.errors import OutOfMemoryError
 from branded.linalg import lapack
+from tests.support.profiles import pairs
 
 Arrays = list[np.ndarray[Any, Any]]
 R = np.random.default_rng(0)
@@ -57,8 +58,7 @@ def compare(kind: str, f: Callable[..., Arrays], *xs: Any, option: int = 0) -> N
             np.testing.assert_allclose(x, y, rtol=places, atol=places)
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, 19, 40, 70])
-@pytest.mark.parametrize("batch", [(), (3,), (2, 3)])
+@pytest.mark.parametrize(("n", "batch"), pairs([1, 2, 5, 19, 40, 70], [(), (3,), (2, 3)]))
 def test_drivers_match_numpy(n: int, batch: tuple[int, ...]) -> None:
     a, b = normals(*batch, n, n) / n**0.5 + 2 * np.eye(n), normals(*batch, n, 3)
     symmetric = a + a.swapaxes(-1, -2) + np.diag(np.arange(n))

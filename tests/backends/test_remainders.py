@@ -118,9 +118,10 @@ PROGRAMS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], tuple[str,
     "number of positive": (lambda x: (x > 0).sum(-1), lambda x: (x > 0).sum(-1), ("float32", "int32", "int8")),
 }
 CASES = [(name, dtype) for name, (_, _, dtypes) in PROGRAMS.items() for dtype in dtypes]
+FEW = [(name, dtype) for name, dtype in CASES if dtype == "float32" or name == "centered"]
 
 
-@pytest.mark.parametrize(("name", "dtype"), CASES)
+@pytest.mark.parametrize(("name", "dtype"), amount(FEW, CASES))
 def test_rows_of_all_lengths(name: str, dtype: str) -> None:
     ours, by_numpy, _ = PROGRAMS[name]
     lengths = amount((1, 17, 515), (1, 16, 17, 31, 61, 127, 251, 515))

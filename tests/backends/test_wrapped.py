@@ -9,14 +9,16 @@ from tinygrad import Tensor
 from branded import jit, random, vmap
 from branded.backends.cpu.renderer.wrapped import compared
 from tests.support.examples import in_memory
+from tests.support.profiles import pairs
 
 pytestmark = pytest.mark.enabled("cpu")
 
 R = np.random.default_rng(0)
 
 
-@pytest.mark.parametrize("shape", [(16, 64), (64, 128), (61, 127), (7, 16), (2, 33)])
-@pytest.mark.parametrize("dtype", [np.int8, np.float32, np.int64])
+@pytest.mark.parametrize(
+    ("shape", "dtype"), pairs([(16, 64), (64, 128), (61, 127), (7, 16), (2, 33)], [np.int8, np.float32, np.int64])
+)
 def test_rolls_are_those_of_numpy(shape: tuple[int, int], dtype: type) -> None:
     x = R.integers(-99, 99, shape).astype(dtype)
     for by in ((-1, -1), (1, -1), (3, 0), (0, shape[1] - 1)):

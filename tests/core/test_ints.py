@@ -51,7 +51,10 @@ def test_random_int_programs_match_numpy() -> None:
     assert not wrong
 
 
-@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
+INTS = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
+
+
+@pytest.mark.parametrize("dtype", amount(["int8", "uint16", "int32", "uint64"], INTS))
 def test_powers_of_ints_are_exact(dtype: str) -> None:
     a, b = np.array([3, 2, 0, 1, 255, 7], np.int64).astype(dtype), np.array([5, 70, 0, 9, 3, 11], dtype)
     x, n = Tensor(a).realize(), Tensor(b).realize()

@@ -63,6 +63,9 @@ class Page(HTMLParser):
         self.text.append(data)
 
 
+pytestmark = pytest.mark.browser  # also where it only reads the site: building it takes 20 s
+
+
 @pytest.fixture(scope="module")
 def site() -> Path:
     return built()

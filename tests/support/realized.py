@@ -1,7 +1,8 @@
 """Evaluate graphs by numpy instead of compiling kernels for them, in tests marked `by_numpy`.
 
 Kernels still run if numpy cannot compute the value (`Unknown`): writes into existing memory, host callbacks, several
-devices, and functions of `jit`. With `BRANDED_COMPILE=1`, which `make test-all` sets, every test is compiled.
+devices, and functions of `jit`. These kernels are not optimized, which saves a quarter of the time, as in tests marked
+`unoptimized`. With `BRANDED_COMPILE=1`, which `make test-all` sets, every test is compiled, with optimized kernels.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Container, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
-from tinygrad import Tensor, dtypes
+from tinygrad import Context, Tensor, dtypes
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.compile import eager_cache
@@ -38,7 +39,9 @@ def mode(markers: Container[str]) -> AbstractContextManager[None]:
     """Return the context in which a test with these markers runs."""
     if "compiled" in markers:
         return by_kernels()
-    return by_numpy() if "by_numpy" in markers else nullcontext()
+    if "by_numpy" in markers:
+        return by_numpy()
+    return Context(NOOPT=1) if "unoptimized" in markers and not COMPILE_ALL else nullcontext()
 
 
 @contextmanager
@@ -73,7 +76,8 @@ def by_numpy() -> Iterator[None]:
     setattr(Tensor, "linear_with_vars", linear_with_vars)  # noqa: B010  mypy: a method
     setattr(eager_cache, "run_cached", lambda values: False)  # noqa: B010
     try:
-        yield
+        with Context(NOOPT=1):
+            yield
     finally:
         setattr(Tensor, "linear_with_vars", original)  # noqa: B010
         setattr(eager_cache, "run_cached", cached)  # noqa: B010
