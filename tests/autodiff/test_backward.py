@@ -13,8 +13,6 @@ import branded
 from branded import checkpoint, cond, grad, linalg, scan, sequential_vmap, vmap
 from tests.support.examples import normals
 
-pytestmark = pytest.mark.unoptimized
-
 TWO = ("CPU:0", "CPU:1")
 
 

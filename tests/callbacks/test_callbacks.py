@@ -38,8 +38,6 @@ from branded.errors import (
 )
 from branded.explain import explain
 
-pytestmark = pytest.mark.unoptimized
-
 XS = np.arange(6, dtype=np.float32).reshape(3, 2)
 METHODS: list[Method] = ["sequential", "expand_dims", "broadcast_all", "legacy_vectorized"]
 

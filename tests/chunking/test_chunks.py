@@ -35,8 +35,6 @@ from tests.support.by_numpy import read
 from tests.support.examples import in_memory
 from tests.support.profiles import pairs
 
-pytestmark = pytest.mark.unoptimized
-
 ROOT = Path(__file__).parents[2]
 X = Tensor(np.random.default_rng(0).normal(size=(60, 32)).astype("f")).realize()
 

@@ -11,8 +11,6 @@ from tinygrad import Tensor
 from branded import grad, jit, tree, vmap
 from tests.support.by_numpy import read
 
-pytestmark = pytest.mark.unoptimized
-
 RANDOM = np.random.default_rng(0)
 A, B, W = (Tensor(RANDOM.normal(size=s).astype(np.float32)).realize() for s in ((3, 203, 5), (203, 5), (5,)))
 

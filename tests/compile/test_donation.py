@@ -13,8 +13,6 @@ from branded import grad, jit, vmap
 from branded.compile.linear_program import address_of
 from branded.errors import EscapeError, OptionError
 
-pytestmark = pytest.mark.unoptimized
-
 
 def floats(*values: float) -> Tensor:
     return Tensor(np.array(values, dtype=np.float32)).realize()

@@ -16,8 +16,6 @@ from branded.errors import AxesError, OutOfMemoryError
 from branded.graph.primitive import primitive_of
 from tests.fuzz import branches
 
-pytestmark = pytest.mark.unoptimized
-
 END = 2_000_000_000
 """A loop of this many steps would not end during a test."""
 

@@ -15,8 +15,6 @@ from branded.errors import CarryError
 from tests.fuzz import carries
 from tests.support.profiles import amount
 
-pytestmark = pytest.mark.unoptimized
-
 XS = [200, 100, 7]
 LAST = 235
 """The result of folding `c * 31 + x` over XS from 0, modulo 256."""

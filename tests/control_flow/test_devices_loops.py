@@ -14,8 +14,6 @@ from branded import Brand, all_gather, brand, cond, fori_loop, grad, jit, linalg
 from tests.support import realized
 from tests.support.examples import normals
 
-pytestmark = pytest.mark.unoptimized
-
 TWO, THIRD = ("CPU:0", "CPU:1"), ("CPU:2",)
 
 

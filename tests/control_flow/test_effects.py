@@ -35,8 +35,6 @@ from tests.support.by_numpy import read, reads
 from tests.support.examples import in_memory
 from tests.support.profiles import pairs
 
-pytestmark = pytest.mark.unoptimized
-
 Seen = list[Any]
 
 

@@ -30,8 +30,6 @@ from branded import (
 )
 from branded.core.tracing.predication import predicate
 
-pytestmark = pytest.mark.unoptimized
-
 F = Callable[[Tensor], Tensor]
 
 

@@ -38,8 +38,6 @@ from tests.support import realized
 from tests.support.examples import normals
 from tests.support.profiles import pairs
 
-pytestmark = pytest.mark.unoptimized
-
 X, Y, W = normals(4, 3), normals(2, 3, seed=1), normals(3, 3, seed=2)
 
 

@@ -36,8 +36,6 @@ from tests.errors.test_errors import message_of
 from tests.support.by_numpy import values
 from tests.support.profiles import pairs
 
-pytestmark = pytest.mark.unoptimized
-
 ROWS = np.arange(1.0, 13.0, dtype=np.float32).reshape(3, 4)
 PAIRS = np.arange(10.0, 16.0, dtype=np.float32).reshape(3, 2)
 Program = Callable[[Any, Any, Any], Any]

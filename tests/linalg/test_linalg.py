@@ -18,8 +18,6 @@ from branded.tinygrad_compat import private_api
 from tests.support.by_numpy import looped, read
 from tests.support.linalg_cases import CASES, Array, Case, some
 
-pytestmark = pytest.mark.unoptimized
-
 Function = Callable[..., Tensor]
 
 

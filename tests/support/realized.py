@@ -1,8 +1,8 @@
 """Evaluate graphs by numpy instead of compiling kernels for them, in tests marked `by_numpy`.
 
 Kernels still run if numpy cannot compute the value (`Unknown`): writes into existing memory, host callbacks, several
-devices, and functions of `jit`. These kernels are not optimized, which saves a quarter of the time, as in tests marked
-`unoptimized`. With `BRANDED_COMPILE=1`, which `make test-all` sets, every test is compiled, with optimized kernels.
+devices, and functions of `jit`. These kernels are not optimized, which saves time. With `BRANDED_COMPILE=1`, which
+`make test-all` sets, every test is compiled, with optimized kernels.
 """
 
 from __future__ import annotations
@@ -39,9 +39,7 @@ def mode(markers: Container[str]) -> AbstractContextManager[None]:
     """Return the context in which a test with these markers runs."""
     if "compiled" in markers:
         return by_kernels()
-    if "by_numpy" in markers:
-        return by_numpy()
-    return Context(NOOPT=1) if "unoptimized" in markers and not COMPILE_ALL else nullcontext()
+    return by_numpy() if "by_numpy" in markers else nullcontext()
 
 
 @contextmanager
