@@ -1,8 +1,7 @@
 """Evaluate graphs by numpy instead of compiling kernels for them, in tests marked `by_numpy`.
 
 Kernels still run if numpy cannot compute the value (`Unknown`): writes into existing memory, host callbacks, several
-devices, and functions of `jit`. These kernels are not optimized, which saves time. With `BRANDED_COMPILE=1`, which
-`make test-all` sets, every test is compiled, with optimized kernels.
+devices, and functions of `jit`. With `BRANDED_COMPILE=1`, which `make test-all` sets, every test is compiled.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from collections.abc import Container, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
-from tinygrad import Context, Tensor, dtypes
+from tinygrad import Tensor, dtypes
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.compile import eager_cache
@@ -74,8 +73,7 @@ def by_numpy() -> Iterator[None]:
     setattr(Tensor, "linear_with_vars", linear_with_vars)  # noqa: B010  mypy: a method
     setattr(eager_cache, "run_cached", lambda values: False)  # noqa: B010
     try:
-        with Context(NOOPT=1):
-            yield
+        yield
     finally:
         setattr(Tensor, "linear_with_vars", original)  # noqa: B010
         setattr(eager_cache, "run_cached", cached)  # noqa: B010
