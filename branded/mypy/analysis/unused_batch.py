@@ -74,7 +74,7 @@ def _report_unbatched(inside: Type, args: Iterable[Type], mapped: Mapped) -> Non
     """Report a result that is certain to be the same for all examples."""
     context, api, brand, level = mapped.at, mapped.api, mapped.brand, mapped.scope.unvaried
     rows = _certain_rows(inside)
-    if level == "off" or not rows or any(brand in row for row in rows) or not all(map(_certain_rows, args)):
+    if level == "off" or not rows or any(brand in row for row in rows) or not all(map(_describes_all, args)):
         return
     name = show(brand, api)
     message = f'vmap: the result does not vary over "{name}", so it is repeated for each example'

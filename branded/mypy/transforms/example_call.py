@@ -11,7 +11,8 @@ from mypy.errorcodes import CALL_ARG, CALL_OVERLOAD, NO_UNTYPED_CALL
 from mypy.errors import ErrorInfo
 from mypy.nodes import ARG_NAMED, ARG_POS, CallExpr, Expression, FuncDef, LambdaExpr, RefExpr, TempNode
 from mypy.plugin import FunctionSigContext
-from mypy.types import AnyType, CallableType, Instance, Type, TypeOfAny, get_proper_type
+from mypy.typeops import make_simplified_union
+from mypy.types import AnyType, CallableType, Instance, Type, TypeOfAny, UnionType, get_proper_type
 
 from branded.mypy.analysis import escape_analysis
 from branded.mypy.analysis.memoize import type_of_call
@@ -20,7 +21,14 @@ from branded.mypy.axes.mapped_axis import Mapped
 from branded.mypy.codes import AXIS_TYPE, CALL, ERROR, is_brand_code
 from branded.mypy.rows.algebra import UNKNOWN, is_shared, rows_in
 from branded.mypy.rows.brand_env import add_errors, fail, show, trying
-from branded.mypy.rows.callables import Arg, arguments_by_formal, callables_of, synthetic_call, types_in_context
+from branded.mypy.rows.callables import (
+    Arg,
+    arguments_by_formal,
+    callables_of,
+    signatures_of,
+    synthetic_call,
+    types_in_context,
+)
 from branded.mypy.rows.leaves import with_brand
 
 
@@ -40,6 +48,8 @@ class ExampleCall(NamedTuple):
         """Return the type of the result; report an error if the function does not accept the arguments."""
         f, args, ways, lifted, mapped = self
         api = mapped.api
+        if functions := self._alternatives():
+            return make_simplified_union([self._replace(f=TempNode(t, context=mapped.at)).result() for t in functions])
         lifted = types_in_context(f, lifted, args, mapped.at, api)
         call = synthetic_call(self._callee(), lifted, args, mapped.at)
         if isinstance(f, LambdaExpr):  # mypy infers the parameters of a lambda that is called directly
@@ -65,6 +75,15 @@ class ExampleCall(NamedTuple):
                 self._explain(error)
                 inside = AnyType(TypeOfAny.from_error)
         return inside
+
+    def _alternatives(self) -> list[Type]:
+        """Return the functions that a variable may hold. mypy does not ask the plugin about a call of several."""
+        if not isinstance(self.f, RefExpr):
+            return []
+        with trying(self.mapped.api):
+            t = get_proper_type(self.mapped.api.get_expression_type(self.f))
+        items = t.items if isinstance(t, UnionType) else []
+        return items if all(signatures_of(i, self.mapped.api) for i in items) else []
 
     def _callee(self) -> Expression:
         """Return the callee of the call. mypy asks the plugin only about callees with names."""

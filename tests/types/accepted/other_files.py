@@ -1,7 +1,7 @@
 """Functions of tensors in other files: with batched arguments, they are as generic as lambdas."""
 
 from functools import partial
-from typing import assert_type
+from typing import NamedTuple, assert_type
 
 from tinygrad import Tensor
 
@@ -34,6 +34,8 @@ for f in (mul, mul):
     assert_type(vmap(f)(X, X), Tensor)
 for g in [total, scale]:
     assert_type(vmap(g)(X), Tensor)
+for h in (scale, partial(power, k=3)):
+    assert_type(vmap(h)(X), Tensor)
 product = mul
 assert_type(vmap(product)(X, X), Tensor)
 
@@ -45,3 +47,15 @@ assert_type(same(w), Tensor)
 # --- objects
 assert_type(vmap(Layer())(X), Tensor)
 assert_type(vmap(Layer(deep=True).activated)(X), Tensor)
+
+
+# --- the result of a method may vary over the batched fields of a NamedTuple without brands
+class Pair(NamedTuple):
+    left: Tensor
+    right: Tensor
+
+    def product(self) -> Tensor:
+        return self.left * self.right
+
+
+assert_type(vmap(lambda p: p.product())(Pair(X, w)), Tensor)  # N: vmap: Pair is a class without brands

@@ -45,6 +45,10 @@ vmap(grown)(X)  # E: reads: tensors.py:84, in `grown`: x.max() < 10
 vmap(lambda x: shifted(x, x))(X)  # E: reads: tensors.py:99, in `shifted`: b
 vmap(lambda x: largest([x, x]))(X)  # E: max: a value that varies over "x" has no single truth value
 
+# --- one of several functions
+for f in (share, partial(tensors.scale, k=2.0)):
+    vmap(f)(X)  # E: item: a value that varies over "s" has no single value to read
+
 # --- text
 vmap(logged)(X)  # E: reads: tensors.py:106, in `logged`: f'{y.sum():.2f}'
 
