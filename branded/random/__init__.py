@@ -74,7 +74,6 @@ __all__ = [
 _MODULES = {
     "gammas": ("beta", "chisquare", "dirichlet", "gamma", "loggamma", "t"),
     "further_distributions": (
-        "chisquare",
         "laplace",
         "logistic",
         "multivariate_normal",

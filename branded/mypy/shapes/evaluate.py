@@ -9,6 +9,7 @@ from mypy.nodes import (
     ARG_STAR,
     ARG_STAR2,
     AssignmentExpr,
+    AwaitExpr,
     CallExpr,
     CastExpr,
     ComparisonExpr,
@@ -141,6 +142,8 @@ class Evaluator(Objects):
                 return self._comprehension(e)
             case DictionaryComprehension():
                 return self._dict_comprehension(e)
+            case AwaitExpr():  # a coroutine is followed where it is called
+                return self.evaluate(e.expr)
             case YieldExpr() | YieldFromExpr():
                 return self._yield(e)
             case SliceExpr() | None:
@@ -176,6 +179,8 @@ class Evaluator(Objects):
             return Class(node) if is_user_name(node.fullname, self.api) else LibraryName(node.fullname)
         if isinstance(node, FuncDef) and (f := function_of(node, self.api)) is not None:
             return f
+        if isinstance(node, Decorator) and not is_own and is_user_name(node.fullname, self.api):
+            return self.decorated(node, node)
         if isinstance(node, Var) and (t := get_proper_type(node.type)) is not None:
             literal = t.last_known_value if isinstance(t, Instance) else t
             if isinstance(literal, LiteralType) and node.is_final:
@@ -358,7 +363,11 @@ class Evaluator(Objects):
         f = self.evaluate(e.callee)
         if isinstance(f, LibraryName) and f.name == "typing.cast":
             return self.evaluate(e.args[1])
-        return self.call(f, self.arguments(e), e)
+        given, outer = self.arguments(e), self.caller
+        self.caller = e
+        value = self.call(f, given, e)
+        self.caller = outer
+        return value
 
     def arguments(self, e: CallExpr) -> Arguments:
         given = Arguments()

@@ -349,10 +349,19 @@ class Interpreter(FunctionCalls):
             callee = e.callee if isinstance(e, CallExpr) else e
             raises |= getattr(callee, "name", "") in _RAISES
             if target is not None:
-                self.assign(target, value if isinstance(value, Mutable) and value.kind == "brand" else UNKNOWN)
+                self.assign(target, self._entered(value, e))
         if not raises:
             return self.execute(s.body.body)
         return self._branches([s.body.body, []])
+
+    def _entered(self, value: Fact, at: Expression) -> Fact:
+        """Return the value that `with` assigns."""
+        if not isinstance(value, Mutable) or value.kind == "brand":
+            return value if isinstance(value, Mutable) else UNKNOWN
+        if value.kind == libraries.ENTERED:
+            return value.items[0] if value.items else UNKNOWN
+        methods = [self.from_class(value, name, at) for name in ("__enter__", "__aenter__")]
+        return next((self.call(m, Arguments(), at) for m in methods if isinstance(m, Function)), UNKNOWN)
 
     def _try(self, s: TryStmt) -> Fact | None:
         if not s.handlers:

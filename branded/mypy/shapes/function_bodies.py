@@ -91,7 +91,7 @@ class FunctionCalls(Evaluator):
     def call_function(self, f: Function, given: Arguments, at: Context) -> Fact:
         node = f.node
         if self.declared_only and isinstance(node, FuncDef) and at is not node:
-            declared = node.type.ret_type if isinstance(node.type, CallableType) else None
+            declared = _result_type(node)
             return declared_value(declared, UNKNOWN) if declared is not None else UNKNOWN
         given_values = (*f.bound, *given.positional)
         is_simple = (
@@ -123,7 +123,7 @@ class FunctionCalls(Evaluator):
         running = sum(n is node for n, _ in self.calls)
         is_too_deep = len(self.calls) >= DEEPEST or running > 1
         self.unshared += is_too_deep
-        if is_too_deep or node.is_coroutine or not hasattr(node, "arguments"):
+        if is_too_deep or not hasattr(node, "arguments"):
             for value in given.all():
                 forget(value)
             return UNKNOWN
@@ -146,7 +146,7 @@ class FunctionCalls(Evaluator):
             return list_of(yielded.values) if yielded.is_exact else Stream(reduce(join, yielded.values or [UNKNOWN]))
         result = NONE if returned is None else without_raised(returned)
         result = join(result, NONE) if isinstance(returned, Maybe) else result
-        declared = node.type.ret_type if isinstance(node.type, CallableType) else None
+        declared = _result_type(node)
         return self._declared_result(node, declared, result) if declared is not None else result
 
     def _bind(self, f: Function, given: Arguments, frame: Variables) -> None:
@@ -200,6 +200,13 @@ class FunctionCalls(Evaluator):
                 self.report(returned, ERROR, wrong)
             self.misdeclared.add(returned)
         return self.declared(declared, result)
+
+
+def _result_type(f: FuncDef | LambdaExpr) -> Type | None:
+    """Return the declared type of a result; of a coroutine, the type that `await` gives."""
+    declared = get_proper_type(f.type.ret_type) if isinstance(f.type, CallableType) else None
+    is_awaited = f.is_coroutine and not f.is_generator and isinstance(declared, Instance) and declared.args
+    return declared.args[-1] if is_awaited and isinstance(declared, Instance) else declared
 
 
 def _other_axes(declared: Type, value: Fact) -> Sequence[Type] | None:

@@ -37,6 +37,7 @@ from branded.mypy.shapes.values import (
     brands_of,
     forget,
     is_tree,
+    list_of,
 )
 
 KNOWN = (
@@ -52,7 +53,9 @@ KNOWN = (
     "tinygrad.",
     "typing.",
     "typing_extensions.",
-    "typing_extensions.",
+    "abc.",
+    "asyncio.",
+    "contextlib.",
     "random.",
     "time.",
     "sys.",
@@ -62,6 +65,13 @@ _UNCHANGED = {"jit", "lift", "function", "TinyJit", "remat", "checkpoint", "cust
 _UNCHANGED |= {"override", "final"}
 _COLLECTIVES = {"psum", "pmean", "pmax", "pmin", "stop_gradient"}
 _DECORATORS = {f"functools.{name}" for name in ("wraps", "cache", "lru_cache", "singledispatch")}
+_METHODS = {"abc.abstractmethod", "functools.cached_property"}
+_METHODS |= {f"builtins.{name}" for name in ("property", "staticmethod", "classmethod")}
+"""Decorators that do not change the body of a method."""
+_AWAITED = {"run", "create_task", "ensure_future", "shield", "wait_for"}
+"""Functions of asyncio with the result of their first argument."""
+ENTERED = "entered"
+"""The kind of a context manager that a generator defines, with the value that it yields."""
 _INTS = {"ceil", "comb", "factorial", "floor", "gcd", "isqrt", "lcm", "perm", "trunc"}
 
 
@@ -99,6 +109,11 @@ def call(run: FileState, f: LibraryName, given: Arguments, at: Context) -> Fact:
     if f.name in _DECORATORS:
         is_factory = f.name == "functools.wraps" or not given.positional
         return Wrapped(lambda more: (more.positional or [UNKNOWN])[0]) if is_factory else given.positional[0]
+    if f.name in ("contextlib.contextmanager", "contextlib.asynccontextmanager"):
+        return Wrapped(lambda more: _context_manager(run, run.call(given.get(0, "func") or UNKNOWN, more, at)))
+    if module.startswith("asyncio") and given.positional:
+        is_all = name == "gather" and given.exact
+        return list_of(given.positional) if is_all else given.positional[0] if name in _AWAITED else UNKNOWN
     if module == "math" and name != "prod":
         return Size() if name in _INTS else NUMBER
     if (rule := python_functions.RULES.get(f.name)) is not None:
@@ -107,6 +122,12 @@ def call(run: FileState, f: LibraryName, given: Arguments, at: Context) -> Fact:
         for value in given.all():
             forget(value)
     return UNKNOWN
+
+
+def _context_manager(run: FileState, yielded: Fact) -> Fact:
+    items = run.iterate(yielded)
+    value = items if isinstance(items, Fact) else items[0] if items else UNKNOWN
+    return Mutable(ENTERED, {0: value})
 
 
 def _map_tree(run: FileState, f: Fact, trees: Sequence[Fact], at: Context) -> Fact:
@@ -132,6 +153,8 @@ def _children(value: Fact) -> dict[object, Fact] | None:
 
 def decorate(run: FileState, decorator: Fact, f: Fact, at: Context) -> Fact:
     """Return a decorated function; UNKNOWN for decorators that are not followed."""
+    if isinstance(decorator, LibraryName) and decorator.name in _METHODS:
+        return f
     if isinstance(decorator, Wrapped | Function) or (
         isinstance(decorator, LibraryName) and decorator.name.startswith(KNOWN)
     ):
@@ -142,8 +165,6 @@ def decorate(run: FileState, decorator: Fact, f: Fact, at: Context) -> Fact:
 def _of_branded(run: FileState, name: str, given: Arguments, at: Context) -> Fact:
     if name == "vmap":
         return mapping.vmap(run, given, at)
-    if name == "brand":
-        return mapping.open_block(run, given, at)
     if name == "brand":
         return mapping.open_block(run, given, at)
     if name in _UNCHANGED:

@@ -23,7 +23,7 @@ from mypy.types import Instance, TupleType, Type, get_proper_type
 from branded.mypy.axes.types import axes_of, has_axes, is_named, is_variable
 from branded.mypy.rows.algebra import TENSOR, VEC
 from branded.mypy.shapes import libraries, tensors
-from branded.mypy.shapes.other_files import function_of, is_user_name
+from branded.mypy.shapes.other_files import decorators_of, function_of, is_user_name
 from branded.mypy.shapes.rules import modules
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
@@ -102,25 +102,36 @@ class Objects(FileState):
         node = implementation(found.node) if found is not None else None
         if isinstance(node, FuncDef) and (f := self.body_of(node)) is not None:
             return Function(f.node, f.frame, () if node.is_static else (base,))
-        if isinstance(node, Decorator) and self._is_here(node.func):
+        if isinstance(node, Decorator):
             return self._from_decorator(node, base, at)
         is_in_class = isinstance(node, Var) and node.is_initialized_in_class and base.items is not None
         return self._default(node) if is_in_class else UNKNOWN
 
     def _from_decorator(self, node: Decorator, base: Fact, at: Context) -> Fact:
         """Return a property, a static method, a class method, or a method whose decorators do not change it."""
-        f: Fact = Function(node.func, self.module)
-        for decorator in reversed(node.decorators):
-            f = libraries.decorate(self, self.evaluate(decorator), f, at)
-        if not self._is_here(node.func) or not isinstance(f, Function) or f.node is not node.func:
+        body = self.body_of(node.func)
+        f = self.decorated(node, at)
+        if body is None or not isinstance(f, Function) or f.node is not body.node:
             return UNKNOWN
         if node.func.is_property:
-            return self.call_function(Function(node.func, self.module, (base,)), Arguments(), at)
+            return self.call_function(Function(f.node, f.frame, (base,)), Arguments(), at)
         if node.func.is_static:
-            return Function(node.func, self.module)
+            return f
         owner = Class(base.info) if isinstance(base, Mutable) and base.info is not None else base
         bound = (owner,) if node.func.is_class else (base,) if isinstance(base, Mutable) else ()
-        return Function(node.func, self.module, bound)
+        return Function(f.node, f.frame, bound)
+
+    def decorated(self, node: Decorator, at: Context) -> Fact:
+        """Return a function of this file or another one, changed by its decorators."""
+        f = self.body_of(node.func)
+        if f is None:
+            return UNKNOWN
+        value: Fact = f
+        outer, self.frame = self.frame, f.frame
+        for decorator in reversed(node.decorators if f.node is node.func else decorators_of(f.node)):
+            value = libraries.decorate(self, self.evaluate(decorator), value, at)
+        self.frame = outer
+        return value
 
     def _is_here(self, f: FuncDef) -> bool:
         return self.is_own(f.fullname) and hasattr(f, "arguments")

@@ -20,6 +20,7 @@ from mypy.nodes import (
     Context,
     Decorator,
     DictionaryComprehension,
+    Expression,
     ForStmt,
     FuncDef,
     GeneratorExpr,
@@ -47,6 +48,7 @@ from branded.mypy.analysis.source_digest import depend_on_source, file_version, 
 from branded.mypy.shapes.values import Function, Variables
 
 Scope = dict[str, SymbolNode]
+Source = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def function_of(node: FuncDef, api: TypeChecker) -> Function | None:
@@ -57,8 +59,13 @@ def function_of(node: FuncDef, api: TypeChecker) -> Function | None:
     depend_on_source(module, api)
     if module not in _parsed:
         tree = parse(module.path, file_version(module.path))
-        _parsed[module] = _Parsed(dict(_functions(tree.body, "")) if tree is not None else {})
+        _parsed[module] = _Parsed(_functions(tree) if tree is not None else {})
     return _parsed[module].function(node, module, api)
+
+
+def decorators_of(f: FuncDef | LambdaExpr) -> list[Expression]:
+    """Return the decorators of a function that `function_of` has found."""
+    return _decorators.get(f, [])
 
 
 def is_user_name(fullname: str, api: TypeChecker) -> bool:
@@ -92,7 +99,7 @@ def _module_of(fullname: str, api: TypeChecker) -> MypyFile | None:
 class _Parsed:
     """A parsed file: its functions and methods by name, and those that were called, in mypy's syntax."""
 
-    sources: dict[str, ast.FunctionDef | ast.AsyncFunctionDef]
+    sources: dict[str, Source]
     made: dict[str, FuncDef] = field(default_factory=dict)
     frame: Variables = field(default_factory=Variables)
 
@@ -102,9 +109,11 @@ class _Parsed:
         if name not in self.made:
             if (source := self.sources.get(name)) is None:
                 return None
-            f = self.made[name] = _converted(source, module, api)
-            _resolve(f, [], (module.names, api.modules["builtins"].names))
-            body = walk([f.body, *(a.initializer for a in f.arguments)])
+            found = _converted(source, module, api)
+            f = self.made[name] = found.func if isinstance(found, Decorator) else found
+            _decorators[f] = found.original_decorators if isinstance(found, Decorator) else []
+            _resolve(found, [], (module.names, api.modules["builtins"].names))
+            body = walk([f.body, *(a.initializer for a in f.arguments), *_decorators[f]])
             _paths.update(dict.fromkeys([f, *body], module.path))
         f = self.made[name]
         f.type, f._fullname = node.type, node.fullname
@@ -112,11 +121,12 @@ class _Parsed:
 
 
 _parsed: dict[MypyFile, _Parsed] = new_cache()
+_decorators: dict[Context, list[Expression]] = new_cache()
 _paths: dict[Context, str] = new_cache()
 """The path of the file of each parsed node."""
 
 
-def _converted(source: ast.FunctionDef | ast.AsyncFunctionDef, module: MypyFile, api: TypeChecker) -> FuncDef:
+def _converted(source: Source, module: MypyFile, api: TypeChecker) -> FuncDef | Decorator:
     """Return a function in mypy's syntax."""
     options = Options()
     options.python_version = api.options.python_version
@@ -124,19 +134,28 @@ def _converted(source: ast.FunctionDef | ast.AsyncFunctionDef, module: MypyFile,
     errors.set_file(module.path, module.fullname, options)
     converter = ASTConverter(options, False, errors, strip_function_bodies=False, path=module.path)
     f = converter.visit(source)
-    assert isinstance(f, FuncDef)
+    assert isinstance(f, FuncDef | Decorator)
     return f
 
 
-def _functions(
-    statements: Sequence[ast.stmt], prefix: str
-) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
-    """Find the functions of a file; if two have the same name, the last one counts."""
+def _functions(tree: ast.Module) -> dict[str, Source]:
+    """Return the functions and methods of a file by name.
+
+    Of two with the same name the last one counts, but the getter of a property and not its setter.
+    """
+    functions: dict[str, Source] = {}
+    for name, f in _all_functions(tree.body, ""):
+        if name not in functions or not f.decorator_list:
+            functions[name] = f
+    return functions
+
+
+def _all_functions(statements: Sequence[ast.stmt], prefix: str) -> Iterator[tuple[str, Source]]:
     for s in statements:
-        if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef) and not s.decorator_list:
+        if isinstance(s, ast.FunctionDef | ast.AsyncFunctionDef):
             yield f"{prefix}{s.name}", s
         elif isinstance(s, ast.ClassDef):
-            yield from _functions(s.body, f"{prefix}{s.name}.")
+            yield from _all_functions(s.body, f"{prefix}{s.name}.")
 
 
 def _resolve(node: object, scopes: list[Scope], tables: Sequence[SymbolTable]) -> None:
@@ -170,6 +189,8 @@ def _resolve(node: object, scopes: list[Scope], tables: Sequence[SymbolTable]) -
         for part in (node.indices, *parts(node)):
             _resolve(part, inner, tables)
     elif isinstance(node, Node) and not isinstance(node, ClassDef | OverloadedFuncDef):
+        if isinstance(node, Decorator):
+            _resolve(node.original_decorators, scopes, tables)
         if isinstance(node, ForStmt):
             _resolve(node.index, scopes, tables)
         if isinstance(node, WithStmt | AssignmentExpr):

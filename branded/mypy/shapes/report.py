@@ -75,17 +75,19 @@ def follow_file(api: TypeChecker, scope: OpenBrands) -> None:
     followed.run()
     if followed.findings:
         declared.run()
-    reported = {f.at.line for f in declared.findings.values()}
+    declared_lines = {f.at.line for f in declared.findings.values()}
     errors, replaceable = api.errors.error_info_map.setdefault(api.errors.file, []), list[Replaceable]()
     typed = {info.line for info in errors if info.severity == "error"}
     for f in followed.findings.values():
-        if f.at.line in reported or (f.code in FOUND_BY_TYPES and not typed.isdisjoint(f.lines)):
+        may_show = f.code in FOUND_BY_TYPES or f.at.line in declared_lines
+        shown = f.lines if may_show else frozenset[int]()  # where types may show the mistake
+        if not typed.isdisjoint(shown):
             continue
         if f.is_note:
             api.note(f.message, f.at, code=ERROR)
         else:
             n = len(errors)
             fail(api, f.at, f.code, f.message, *f.notes)
-            if f.code in FOUND_BY_TYPES:
-                replaceable.append((f.lines, errors[n:]))
+            if shown:
+                replaceable.append((shown, errors[n:]))
     give_way(api.errors.file, replaceable)

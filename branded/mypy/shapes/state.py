@@ -70,6 +70,8 @@ class FileState:
         """The number of mistakes found."""
         self.calls: list[tuple[FuncDef | LambdaExpr, Context]] = []
         """The functions of this file that are running, and where they are called."""
+        self.caller = Context()
+        """The innermost call, also of a function without a body, such as a vmap that is kept."""
         self.entered: set[FuncDef | LambdaExpr] = set()
         self.findings: dict[tuple[int, str], ShapeMistake] = {}
         self.compared: set[Type] = set()
@@ -132,7 +134,7 @@ class FileState:
         fixes = [note for note in notes if note.startswith("try:")]
         notes = (*(note for note in notes if note not in fixes), *called, *fixes)
         key = at.line, message.partition(":")[0]
-        chain = [at, *([vmap] if vmap is not None else ()), *(call for _, call in self.calls)]
+        chain = [at, self.caller, *([vmap] if vmap is not None else ()), *(call for _, call in self.calls)]
         around = frozenset(call.line for call in chain if path_of(call) is None)
         self.findings.setdefault(key, ShapeMistake(at, code, message, notes, around, is_note))
 

@@ -1,7 +1,9 @@
 """Mistakes that the shapes of the data show, in functions of plain tensors."""
 
+import asyncio
 import math
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import singledispatch
@@ -443,3 +445,38 @@ def zipped(data: Ratings) -> Tensor:
 
 def of_each(many: Ratings) -> Tensor:
     return vmap(lambda one: (one.users * one.users.mean(0)).sum())(many)  # N: Ratings is a class without brands
+
+
+# --- coroutines, async generators and context managers
+async def loaded(n: int) -> Tensor:
+    return Tensor.ones(n)
+
+
+async def streamed() -> AsyncIterator[Tensor]:
+    yield Tensor.ones(3)
+
+
+@asynccontextmanager
+async def opened() -> AsyncIterator[Tensor]:
+    yield Tensor.ones(4)
+
+
+async def served() -> Tensor:
+    first, second = await asyncio.gather(loaded(3), loaded(4))
+    total = first + second  # E: +: `3` differs from `4`
+    stacked = Tensor.stack(*[x async for x in streamed()])
+    async with opened() as weights:
+        return total.sum() + stacked @ weights  # E: @: the inner axes are `3` and `4`
+
+
+asyncio.run(served())
+
+
+# --- decorated functions and properties of other files
+other.halved(Tensor.ones(3)) + Tensor.ones(2)  # E: +: `3` differs from `2`
+other.Scaled(Tensor.ones(3)).twice + Tensor.ones(2)  # E: +: `3` differs from `2`
+
+
+# --- an axis that no type shows: one entry of a table has none
+by_user = as_axes(Tensor.ones(3), Users)
+vmap(lambda a, b: a * b)(by_user, by_user[0])  # E: in_axes: argument 2 is a 0-d tensor
