@@ -58,6 +58,8 @@ def run_cached(values: Sequence[Tensor]) -> bool:
     if any(u.is_virtual or _is_view(u) for u in roots):
         return False
     if (found := _structure(roots)) is None:
+        if any(u.op is Ops.CONTIGUOUS and u.src[0].base.op in (Ops.AFTER, Ops.COPY) for u in roots):
+            return False  # tinygrad would not replace `contiguous` of a value that is in memory already
         return write_initial_values(values) and run_cached(values)
     key, buffers = found
     if (program := _graphs.get(key, _MISSING)) is _MISSING:

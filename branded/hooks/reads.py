@@ -181,7 +181,7 @@ def _reader(api_name: str) -> Callable[[Method], Method]:
             _prepare_read(api_name, self, *(a for a in (*args, *kwargs.values()) if isinstance(a, Tensor)))
             return original(self, *args, **kwargs)
 
-        return _by_numpy(api_name, original, read, _CONVERT[api_name]) if api_name in _CONVERT else read
+        return _by_numpy(api_name, read, _CONVERT[api_name]) if api_name in _CONVERT else read
 
     return make
 
@@ -192,18 +192,17 @@ def _prepare_read(api_name: str, *tensors: Tensor) -> None:
         t.uop = lower_unbatched(t.uop)
 
 
-def _by_numpy(api_name: str, original: Method, otherwise: Method, convert: Callable[[Any], Any]) -> Method:
+def _by_numpy(api_name: str, otherwise: Method, convert: Callable[[Any], Any]) -> Method:
     """Return a method that reads a value on the CPU by numpy, without a kernel if it consists of elements in memory."""
 
     def read(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         u = self.uop  # keeps its memory until the end, even if another thread writes
         many = api_name == "item" and u.max_numel() != 1
-        if many or args or kwargs or (numpy_type := _numpy_type(u)) is None:
+        is_here = str(self.device).startswith("CPU")
+        if many or args or kwargs or not is_here or (numpy_type := _numpy_type(u)) is None:
             return otherwise(self, *args, **kwargs)
         if (array := array_in_memory(u)) is None:
             _prepare_read(api_name, self)
-            if not str(self.device).startswith("CPU"):
-                return original(self)
             buffer = getattr(self, private_api.MEMORY_OF)()  # keeps its memory from being reused until the end
             memory = buffer.as_memoryview(allow_zero_copy=True)
             array = np.frombuffer(memory, numpy_type).reshape(self.shape)

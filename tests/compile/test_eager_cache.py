@@ -257,3 +257,9 @@ def test_argument_of_jit_after_a_write() -> None:
         x[1:2] = 5
         np.testing.assert_array_equal(f(x[1:2].T).numpy(), np.full((4, 1), 10))
         np.testing.assert_array_equal(x.numpy()[:2], [[3] * 4, [5] * 4])
+
+
+@pytest.mark.parametrize("make", [lambda: Tensor.full((3, 4), 1.0), lambda: Tensor([[1.0, 2.0]])])
+def test_contiguous_initial_value_is_realized(make: Callable[[], Tensor]) -> None:
+    """TinyJit compares the graphs of its arguments, so they must not depend on how a value came into memory."""
+    assert make().contiguous().realize().uop.base.is_realized

@@ -897,6 +897,7 @@ MISTAKES: dict[str, Golden] = {
         """
         categorical: logits has no categories
           logits: f32[2, 0]
+          try:    pass at least one category
         """,
     ),
     "an axis out of range": Golden(
@@ -956,7 +957,8 @@ MISTAKES: dict[str, Golden] = {
         errors.DrawError,
         """
         choice: a has no entries
-          a: the int 0
+          a:   the int 0
+          try: pass at least one entry
         """,
     ),
     "a list to choose from": Golden(
@@ -1015,6 +1017,7 @@ MISTAKES: dict[str, Golden] = {
         """
         truncated_normal: the bounds do not broadcast
           shapes: (2,) and (3,)
+          try:    use one shape for all, or vmap over them
         """,
     ),
 }
