@@ -58,8 +58,6 @@ def run_cached(values: Sequence[Tensor]) -> bool:
     if any(u.is_virtual or _is_view(u) for u in roots):
         return False
     if (found := _structure(roots)) is None:
-        if any(u.op is Ops.CONTIGUOUS and u.src[0].base.op in (Ops.AFTER, Ops.COPY) for u in roots):
-            return False  # tinygrad would not replace `contiguous` of a value that is in memory already
         return write_initial_values(values) and run_cached(values)
     key, buffers = found
     if (program := _graphs.get(key, _MISSING)) is _MISSING:
@@ -78,8 +76,10 @@ def run_cached(values: Sequence[Tensor]) -> bool:
 
 
 def _is_view(u: UOp) -> bool:
-    """Return whether a value is a buffer, or becomes a view of one without a kernel."""
-    return u.op is Ops.BUFFER or (u.op is Ops.CONTIGUOUS and part_of(u.src[0]) is not None)
+    """Return whether a value is a buffer, or becomes a view of one without a kernel, perhaps of an initial value."""
+    if u.op is not Ops.CONTIGUOUS:
+        return u.op is Ops.BUFFER
+    return u.src[0].base.op in (Ops.AFTER, Ops.COPY) or part_of(u.src[0]) is not None
 
 
 def _structure(roots: Sequence[UOp]) -> tuple[_Key, list[UOp]] | None:

@@ -34,20 +34,20 @@ def write_initial_values(values: Sequence[Tensor]) -> bool:
 def _initial_values(values: Sequence[Tensor]) -> tuple[list[UOp], list[UOp]] | None:
     """Write the initial values, and return their graphs and their memory; None if there are none."""
     graph = UOp.sink(*(t.uop for t in values)).toposort(enter_calls=False)
-    written = {u: memory for u in graph if (memory := _written(u)) is not None}
+    written = {u: memory for u in graph if (memory := _write(u)) is not None}
     return (list(written), list(written.values())) if written else None
 
 
-def _written(u: UOp) -> UOp | None:
+def _write(u: UOp) -> UOp | None:
     """Write an initial value on the CPU, and return it in memory; None for any other value."""
     if u.op not in (Ops.COPY, Ops.AFTER) or u.tag is not None or not str(u.device).startswith("CPU"):
         return None
     if not all_int(u.shape) or 0 in u.shape:
         return None
-    return _copied(u) if u.op is Ops.COPY else _filled(u)
+    return _copy(u) if u.op is Ops.COPY else _fill(u)
 
 
-def _copied(u: UOp) -> UOp | None:
+def _copy(u: UOp) -> UOp | None:
     """Write `Tensor(array)` or `Tensor([1, 2])`."""
     data = base_of(u.src[0])
     if data.op is not Ops.BUFFER or data.device not in ("NPY", "PYTHON") or not data.is_realized:
@@ -57,7 +57,7 @@ def _copied(u: UOp) -> UOp | None:
     return out
 
 
-def _filled(u: UOp) -> UOp | None:
+def _fill(u: UOp) -> UOp | None:
     """Write `Tensor.full(shape, number)`, if its dtype can represent the number."""
     into, write = u.src[0], u.src[1]
     if len(u.src) != 2 or write.op is not Ops.STORE or write.src[0] is not into or len(write.src) != 2:

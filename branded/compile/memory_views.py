@@ -33,7 +33,7 @@ def array_in_memory(u: UOp) -> Any:
         return None
     array = _array(value)
     for move in reversed(moves):
-        if (array := _moved(move, array)) is None:
+        if (array := _move(move, array)) is None:
             return None
     return array if array.flags.c_contiguous or array.nbytes <= LARGEST_COPY else None
 
@@ -44,7 +44,7 @@ def _array(value: Known) -> Any:
     return np.frombuffer(memory, f"u{dtype.itemsize}").reshape(shape)
 
 
-def _moved(u: UOp, array: Any) -> Any:
+def _move(u: UOp, array: Any) -> Any:
     """Return the value of a movement of an array, or None if its offsets are not known or it copies too much."""
     needs_copy = u.op is Ops.PAD or (u.op is Ops.RESHAPE and not array.flags.c_contiguous)
     if needs_copy and u.max_numel() * array.itemsize > LARGEST_COPY:

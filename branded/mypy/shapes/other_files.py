@@ -109,7 +109,7 @@ class _Parsed:
         if name not in self.made:
             if (source := self.sources.get(name)) is None:
                 return None
-            found = _converted(source, module, api)
+            found = _convert(source, module, api)
             f = self.made[name] = found.func if isinstance(found, Decorator) else found
             _decorators[f] = found.original_decorators if isinstance(found, Decorator) else []
             _resolve(found, [], (module.names, api.modules["builtins"].names))
@@ -126,7 +126,7 @@ _paths: dict[Context, str] = new_cache()
 """The path of the file of each parsed node."""
 
 
-def _converted(source: Source, module: MypyFile, api: TypeChecker) -> FuncDef | Decorator:
+def _convert(source: Source, module: MypyFile, api: TypeChecker) -> FuncDef | Decorator:
     """Return a function in mypy's syntax."""
     options = Options()
     options.python_version = api.options.python_version

@@ -54,7 +54,7 @@ def key_of(run: FileState, node: Body, given: tuple[Fact, ...]) -> tuple[Key, Us
         return (node, given, bool(run.uncertain), (bool(run.inside),)), ()
     held = frozenset[FollowedBrand]().union(*map(brands_of, given))
     used = tuple(b for b in run.opened if b in held)
-    numbers = {b: _numbered(i, b.loop) for i, b in enumerate(used)}
+    numbers = {b: _brand_with_number(i, b.loop) for i, b in enumerate(used)}
     opened = zip(run.opened, run.sizes, strict=True)
     named = [(b.name, n, numbers.get(b)) for b, n in opened if b.name != NONE]
     given = tuple(_rename(value, numbers) for value in given) if used else given
@@ -62,7 +62,7 @@ def key_of(run: FileState, node: Body, given: tuple[Fact, ...]) -> tuple[Key, Us
 
 
 @lru_cache(maxsize=256)
-def _numbered(i: int, loop: str) -> FollowedBrand:
+def _brand_with_number(i: int, loop: str) -> FollowedBrand:
     """Return the brand that stands for the brand with this number in the key of a call."""
     return FollowedBrand("", _PLACE, i, loop)
 

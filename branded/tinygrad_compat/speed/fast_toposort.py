@@ -19,7 +19,7 @@ _COUNTED = GroupOp.ALU | {Ops.WMMA}
 """The operations that an estimate counts, unless they compute an index."""
 
 
-def _sorted(original: Callable[..., dict[UOp, None]]) -> Callable[..., dict[UOp, None]]:
+def _wrap_toposort(original: Callable[..., dict[UOp, None]]) -> Callable[..., dict[UOp, None]]:
     @functools.wraps(original)
     def toposort(self: UOp, gate: Callable[[UOp], bool] | None = None, enter_calls: bool = True) -> dict[UOp, None]:
         if gate is not None or not enter_calls:
@@ -55,7 +55,7 @@ def _index_operations(uops: Sequence[UOp]) -> set[UOp]:
     return found
 
 
-def _estimated(original: Callable[..., Any]) -> Callable[..., Any]:
+def _wrap_estimate(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def from_uops(uops: Sequence[UOp], ignore_indexing: bool = False) -> Any:
         if not ignore_indexing:
@@ -67,5 +67,5 @@ def _estimated(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def install() -> None:
-    setattr(UOp, "toposort", _sorted(UOp.toposort))  # noqa: B010  mypy: a method is not assigned
-    private_api.Estimates.from_uops = staticmethod(_estimated(private_api.Estimates.from_uops))
+    setattr(UOp, "toposort", _wrap_toposort(UOp.toposort))  # noqa: B010  mypy: a method is not assigned
+    private_api.Estimates.from_uops = staticmethod(_wrap_estimate(private_api.Estimates.from_uops))
