@@ -183,6 +183,32 @@ MISFITS = {
           try:   use equal sizes in all operands
         """,
     ),
+    "tril of a scalar": Misfit(
+        lambda: vmap(lambda x: x.tril())(V),
+        errors.ShapeError,
+        """
+        tril: it takes 2 or more axes, and one example has 0
+          tensor: Vec[x:3, f32[]]
+          x:      opened by vmap at app.py:12
+          at:     app.py:12
+          try:    x.reshape(1, 1), or map fewer axes: vmap has removed one from each example
+        """,
+        lambda: vmap(lambda x: x.reshape(1, 1).tril())(V),
+    ),
+    "attention of vectors": Misfit(
+        lambda: vmap(lambda x: x.scaled_dot_product_attention(x, x))(X),
+        errors.ShapeError,
+        """
+        scaled_dot_product_attention: it takes 2 or more axes, and one example has 1
+          tensor: Vec[x:3, f32[4]]
+          key:    Vec[x:3, f32[4]]
+          value:  Vec[x:3, f32[4]]
+          x:      opened by vmap at app.py:12
+          at:     app.py:12
+          try:    x.reshape(1, 4), or map fewer axes: vmap has removed one from each example
+        """,
+        lambda: vmap(lambda x: x.reshape(1, 4).scaled_dot_product_attention(*[x.reshape(1, 4)] * 2))(X),
+    ),
     "conv2d of one image": Misfit(
         lambda: vmap(lambda image: image.conv2d(KERNEL))(IMAGES),
         errors.ShapeError,

@@ -55,7 +55,29 @@ def translate_call(r: Refused) -> BrandedError:
         words += f", given {r.given}"
     if isinstance(r.cause, AttributeError | TypeError):
         return r.error(CallError, _not_taken(r) or words, _suggest_scaling(r))
-    return r.error(ArgumentError if _DTYPE.search(words) else ShapeError, words, _one_less(r))
+    if (fewer := _one_less(r)) is None and (few_axes := _too_few_axes(r)) is not None:
+        return few_axes
+    return r.error(ArgumentError if _DTYPE.search(words) else ShapeError, words, fewer)
+
+
+def _too_few_axes(r: Refused) -> BrandedError | None:
+    """Return the error for a method that works when its operands have leading axes of one entry."""
+    axes = max((t.ndim for _, t in r.operands), default=0)
+    for missing in (1, 2, 3):
+        if r.works(lambda more=(1,) * missing: r.method(*_with_axes(r.args, axes, more), **r.kwargs)):
+            message = f"it takes {axes + missing} or more axes, and {the_value()} has {axes}"
+            label, x = r.operands[0]
+            text = r.operand(label) or "x"
+            fix = f"{text}.reshape({', '.join(map(str, (1,) * missing + x.shape))})"
+            if any(visible(row_of(t.uop)) for _, t in r.operands):
+                fix += ", or map fewer axes: vmap has removed one from each example"
+            return r.error(ShapeError, message, fix)
+    return None
+
+
+def _with_axes(args: tuple[Any, ...], axes: int, more: tuple[int, ...]) -> tuple[Any, ...]:
+    """Return the arguments with leading axes added to the tensors of the most axes."""
+    return tuple(x.reshape(*more, *x.shape) if isinstance(x, Tensor) and x.ndim == axes else x for x in args)
 
 
 def _not_taken(r: Refused) -> str:
