@@ -31,6 +31,8 @@ CANDIDATES = ("CUDA", "CUDA:PTX", "CUDA:NVCC", "NV")
 FIRST = "import branded; from tinygrad import Tensor; print(branded.vmap(lambda x: x * 2 + 1)(Tensor([1, 2])).tolist())"
 EACH = 20.0
 """Seconds after which one program is given up."""
+SHORTEST, LATE = 5.0, 2.0
+"""The seconds that a step has at least, and those that it has to stop by itself."""
 
 
 class Step(NamedTuple):
@@ -88,7 +90,7 @@ def _all(options: argparse.Namespace, folder: Path) -> None:
     left = sum(STEPS[name].share for name in options.only or STEPS)
     for name in options.only or STEPS:
         step = STEPS[name]
-        seconds = max(5.0, (end - time.monotonic()) * step.share / left)
+        seconds = max(SHORTEST, (end - time.monotonic()) * step.share / left)
         left -= step.share
         start = time.monotonic()
         lines = _ran(step, seconds, {**env, "DEV": device}, folder)
@@ -165,7 +167,7 @@ def _ran(step: Step, seconds: float, env: dict[str, str], folder: Path) -> list[
         with out.open("w") as to, errors.open("w") as said:
             process = subprocess.Popen(words, cwd=ROOT, env=env, stdout=to, stderr=said, start_new_session=True)
         running.append((part, process, out, errors))
-    lines, end = [], time.monotonic() + seconds + 2
+    lines, end = [], time.monotonic() + seconds + LATE
     for part, process, out, errors in running:
         try:
             status = process.wait(max(0.1, end - time.monotonic()))

@@ -131,6 +131,8 @@ def test_gpu_page_has_the_output_of_each_step(tmp_path: Path, monkeypatch: pytes
         return popen([words[0], "-c", instead[words[-1]]] if words[-1] in instead else words, **options)
 
     monkeypatch.setattr(subprocess, "Popen", started)
+    monkeypatch.setattr(gpu, "SHORTEST", 1.0)
+    monkeypatch.setattr(gpu, "LATE", 0.5)
     gpu.main(
         ["--device", "CPU", "--seconds", "2", "--out", str(tmp_path / "GPU.md"), *["--only", "demo", "--only", "jax"]]
     )
