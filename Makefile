@@ -30,7 +30,7 @@ test: $(VENV)/dev.done
 	@$(MAKE) --no-print-directory -j2 types bytecode
 	$(PYTEST) -m "not browser and not exhaustive"
 
-# The pages of the site and of the explorer in Chromium, which has to be installed
+# The pages of the site and of the explorer in Chromium, which has to be installed, and what they show
 browser: $(VENV)/dev.done
 	BRANDED_BROWSER=1 $(PYTEST) -m browser $(ARGS) tests/docs tests/learn
 
@@ -110,12 +110,13 @@ lint: $(VENV)/dev.done
 	$(BIN)/python -m tests.docs.prose
 	$(BIN)/mypy
 
-# What `lint` and `test` check before any test runs, without changing a file
+# What `lint` checks, without changing a file, and whether the generated stubs are current
 check: $(VENV)/dev.done
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
 	$(BIN)/python -m tests.docs.prose
+	$(BIN)/python stubs/generate.py --check
 	$(BIN)/python .ci/subjects $(if $(shell git rev-parse -q --verify origin/main),origin/main..HEAD,HEAD~1..HEAD)
 	$(BIN)/mypy
 

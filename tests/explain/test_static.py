@@ -46,12 +46,7 @@ def run(*words: str | Path, cwd: Path, **env: str) -> subprocess.CompletedProces
     )
 
 
-# ---- the stubs ----
-
-
-def test_stubs_are_up_to_date() -> None:
-    done = run(sys.executable, ROOT / "stubs" / "generate.py", "--check", cwd=ROOT)
-    assert done.returncode == 0, done.stdout + done.stderr
+# ---- the stubs; `make check` also compares them with those that the generator writes ----
 
 
 STUBTEST = """
@@ -146,6 +141,7 @@ def imports(tmp_path_factory: pytest.TempPathFactory) -> str:
     return done.stdout
 
 
+@pytest.mark.exhaustive  # changes with tinygrad or the generator only
 @pytest.mark.parametrize("name", MODULES)
 def test_stubs_have_every_exported_name(name: str, imports: str) -> None:
     assert f"of_{name.replace('.', '_')}.py:" not in imports, imports

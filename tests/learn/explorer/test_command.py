@@ -45,6 +45,7 @@ def said() -> dict[str, str]:
     return dict(json.loads(done.stdout))
 
 
+@pytest.mark.browser  # twelve seconds for files that only the site shows
 @pytest.mark.parametrize("example", catalog.EXAMPLES, ids=lambda example: example.name)
 def test_stored_explanations_are_current(example: catalog.Example, said: dict[str, str]) -> None:
     assert said[example.name] == example.data.read_text(encoding="utf-8")
