@@ -182,7 +182,7 @@ def test_nested_calls_of_methods(tmp_path: Path) -> None:
         f"    return {nested} + Tensor.ones(4)\n\n"
         "print(vmap(f)(Tensor.ones(2, 3)).shape)\n"
     )
-    warm(tmp_path / ".mypy_cache", MYPY, STRICT)
+    warm(tmp_path / ".mypy_cache", CHECK)
     command = [*CHECK, "--output", "json", "app.py"]
     out = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False).stdout
     assert [m["line"] for m in json.loads(out)["messages"]] == [5]

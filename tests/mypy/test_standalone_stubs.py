@@ -52,6 +52,7 @@ def test_example_runs(path: Path) -> None:
         runpy.run_path(str(path))
 
 
+@pytest.mark.exhaustive  # `make packages` checks the same programs with the built package
 def test_mypy_accepts_the_examples(python: Path, tmp_path: Path) -> None:
     words = ("--strict", "--config-file", "", "--output", "json", "--python-executable", python)
     done = subprocess.run(
@@ -62,6 +63,7 @@ def test_mypy_accepts_the_examples(python: Path, tmp_path: Path) -> None:
     assert {(Path(m["file"]).name, m["line"]) for m in errors} == {(MISTAKES.name, n) for n in MARKED}
 
 
+@pytest.mark.exhaustive  # `make packages` checks the same programs with the built package
 def test_pyright_accepts_the_examples(python: Path, tmp_path: Path) -> None:
     for path in EXAMPLES:
         shutil.copy(path, tmp_path)
