@@ -21,7 +21,7 @@ from branded.backends.cpu.autotune.config import Tune, TuneLevel
 from branded.backends.cpu.runtime import native
 from branded.backends.cpu.runtime.native import Ref
 from branded.backends.cpu.runtime.python_executor import PythonExecutor, make_executor
-from branded.compile import compiled_loop
+from branded.compile import compiled_loop, eager_cache
 from branded.compile.donation import may_be_one, take_memory
 from branded.compile.inputs import ProgramInput, computed_tensor
 from branded.compile.linear_program import (
@@ -33,6 +33,7 @@ from branded.compile.linear_program import (
     without_copies,
 )
 from branded.compile.output_pool import Known, PooledBuffer, Result, value_in_memory
+from branded.core.analysis.aliasing import is_no_copy
 from branded.core.sharding.resharding import of_buffers
 from branded.core.tracing.body import Traced
 from branded.graph.primitive import primitive_of
@@ -44,6 +45,8 @@ from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.activation import in_engine, running_block
 from branded.tinygrad_compat.private_api import all_int, canonicalize_device
 
+MEMORY = 1 << 22
+"""The most working memory of a program of `eager_cache`, and the size of its largest result, in bytes."""
 Bound = tuple[list[Any], Sequence[object]]
 """The memory of the arguments, and the values that keep it alive."""
 
@@ -233,6 +236,22 @@ class _Compiled:
             self.graphed = _in_graphs(self.linear.linear)
         with running_block(), config.tuning_block(*self.tune):
             private_api.run_linear(self.graphed, self.linear.vals, input_uops=[*outs, *ins], jit=True)
+
+
+@in_engine
+def _compile_whole(roots: Sequence[UOp], buffers: Sequence[UOp]) -> _Compiled | None:
+    """Return the program of a graph with its buffers as parameters, or None if C cannot run it as a whole."""
+    if _can_fail(roots) or not all(all_int(u.shape) and u.max_numel() * u.dtype.itemsize <= MEMORY for u in roots):
+        return None
+    if any(0 in u.shape for u in (*roots, *buffers)) or any(u.is_virtual for u in roots):
+        return None
+    if any(map(is_no_copy, roots)):  # views that `eager_cache` does not see through
+        return None
+    program = _Compiled(buffers, [tensor(u) for u in roots], (), Tune(None, {}))
+    return program if program.plan is not None and program.scratch.nbytes <= MEMORY else None
+
+
+eager_cache.compile_graph = _compile_whole
 
 
 @in_engine

@@ -10,10 +10,12 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
 from branded.compile.arguments import NUMBERS
+from branded.compile.eager_cache import run_cached
 from branded.compile.initial_values import write_initial_values
 from branded.compile.memory_views import array_in_memory
 from branded.compile.output_pool import Known, Result, value_in_memory
 from branded.core.analysis.aliasing import is_no_copy
+from branded.core.boundary import lower_unbatched
 from branded.graph.uops import base_of, tensor
 from branded.tinygrad_compat.activation import running_block
 from branded.tinygrad_compat.lazy_numpy import np
@@ -100,7 +102,12 @@ class ProgramInput:
 
     def _known(self, x: Any, held: list[Any]) -> Known:
         """Return the argument in a buffer: its own, or a copy."""
-        t = computed_tensor(x).cast(self.dtype)
+        t = computed_tensor(x)
+        if t.dtype != self.dtype:
+            t = t.cast(self.dtype)
+        t.uop = lower_unbatched(t.uop)
+        if t.device == self.device:
+            run_cached([t])
         if (buffer := value_in_memory(t.uop)) is None:
             # a clone is a write, for which `eager_cache` keeps no program
             copied = t.contiguous()

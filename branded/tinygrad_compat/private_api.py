@@ -24,6 +24,7 @@ import functools
 import importlib
 import importlib.util
 import inspect
+import operator
 import re
 import sys
 from collections.abc import Mapping
@@ -551,6 +552,15 @@ def options() -> dict[str, Any]:
     """Return the values of all options, by name."""
     cache = type(_take("CACHELEVEL"))._cache
     return {name: option.value for name, option in cache.items()}
+
+
+_VALUE_OF = operator.attrgetter("value")
+
+
+def option_values() -> tuple[Any, ...]:
+    """Return the values of all options, as a key of a table."""
+    values = map(_VALUE_OF, type(_take("CACHELEVEL"))._cache.values())
+    return tuple([tuple(x) if type(x) is list else x for x in values])
 
 
 def register(option: Any, key: str) -> None:

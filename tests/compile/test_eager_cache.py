@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import weakref
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -230,6 +231,54 @@ def test_computed_argument_of_jit() -> None:
         x = array(6, 4, seed=i)
         np.testing.assert_allclose(f(x * 3 - 1).numpy(), (x.numpy() * 3 - 1) * 2, rtol=1e-6)
         assert len(programs()) == (i > 0)
+
+
+def test_computed_argument_of_jit_is_computed_once() -> None:
+    f = jit(lambda x: x * 2)
+    for i in range(4):
+        x = array(6, 4, seed=i)
+        before, y = x.numpy(), x * 3 - 1
+        z, views = y + 1, (y.T, y[2])
+        np.testing.assert_allclose(f(y).numpy(), (before * 3 - 1) * 2, rtol=1e-6)
+        if i > 1:
+            assert y.uop.base.is_realized
+            kernels = GlobalCounters.kernel_count
+            f(y)
+            assert GlobalCounters.kernel_count == kernels + 1
+        x.assign(Tensor.zeros(6, 4)).realize()
+        if i > 1:  # other values that contain it refer to the computed value
+            for got, expected in ((z, before * 3), (views[0], (before * 3 - 1).T), (views[1], before[2] * 3 - 1)):
+                np.testing.assert_allclose(got.numpy(), expected, rtol=1e-6)
+
+
+def test_computed_argument_after_a_write() -> None:
+    f = jit(lambda x, y: x - 2 * y)
+    for i in range(5):
+        x = array(4, seed=i)
+        before, y = x.numpy(), x * 3
+        np.testing.assert_allclose(f(x, y).numpy(), before - 6 * before, rtol=1e-6)
+        x.assign(x + 1)
+        np.testing.assert_allclose(f(x, x * 3).numpy(), -5 * (before + 1), rtol=1e-6)
+        np.testing.assert_allclose(f(x * 3, x * 3).numpy(), -3 * (before + 1), rtol=1e-6)
+
+
+def test_views_and_donated_computed_arguments() -> None:
+    f = jit(lambda x, y: x + y, donate_argnums=0)
+    for i in range(4):
+        x = array(4, 4, seed=i)
+        before, y = x.numpy(), x * 3
+        np.testing.assert_allclose(f((x * 2).T, y.T).numpy(), 5 * before.T, rtol=1e-6)
+        np.testing.assert_allclose(f(x.T * 2, y).numpy(), 2 * before.T + 3 * before, rtol=1e-6)
+        np.testing.assert_array_equal(x.numpy(), before)
+
+
+def test_computed_arguments_in_threads() -> None:
+    f = jit(lambda x: x * 2)
+    xs = [array(64, seed=i) for i in range(16)]
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(4):
+            for x, y in zip(xs, pool.map(lambda x: f(x * 3 - 1).numpy(), xs), strict=True):
+                np.testing.assert_allclose(y, (x.numpy() * 3 - 1) * 2, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("dtype", [dtypes.float32, dtypes.int8, dtypes.bool, dtypes.float64, dtypes.bfloat16])

@@ -98,11 +98,10 @@ def test_shape_arguments_match_tinygrad(sizes: tuple[Any, ...]) -> None:
 
 
 def test_sizes_of_a_graph() -> None:
-    found = [
-        fast_shape_dtype._sizes(u) for u in (WEAK, ops.shape_to_shape_arg((2, 3)), ops.shape_to_shape_arg(()), FLOAT, N)
-    ]
+    sizes_of, operand_of = fast_shape_dtype.sizes_of, ops.shape_to_shape_arg
+    found = [sizes_of(u) for u in (WEAK, operand_of((2, 3)), operand_of(()), FLOAT, N)]
     assert found == [(3,), (2, 3), (), None, None]
-    assert fast_shape_dtype._sizes(UOp.const(True)) is None is fast_shape_dtype._sizes(ops.shape_to_shape_arg((2, N)))
+    assert sizes_of(UOp.const(True)) is None is sizes_of(operand_of((2, N)))
 
 
 def test_simplified_sizes_match_tinygrad() -> None:

@@ -75,13 +75,13 @@ def _shape(original: _Shape, name: str) -> _Shape:
         return shape
 
     def reshaped(u: UOp) -> Any:
-        old, new = u.src[0].__dict__[name], _sizes(u.src[1])
+        old, new = u.src[0].__dict__[name], sizes_of(u.src[1])
         if new is None or not _are_ints(old) or (new and min(new) < 0) or math.prod(old) != math.prod(new):
             return None
         return new
 
     def expanded(u: UOp) -> Any:
-        old, new = u.src[0].__dict__[name], _sizes(u.src[1])
+        old, new = u.src[0].__dict__[name], sizes_of(u.src[1])
         return None if old is None or new is None else new + old
 
     def permuted(u: UOp) -> Any:
@@ -91,11 +91,11 @@ def _shape(original: _Shape, name: str) -> _Shape:
         return tuple([old[i] for i in u.arg])
 
     def shrunk(u: UOp) -> Any:
-        old, begins, new = u.src[0].__dict__[name], _sizes(u.src[1]), _sizes(u.src[2])
+        old, begins, new = u.src[0].__dict__[name], sizes_of(u.src[1]), sizes_of(u.src[2])
         return new if _is_within(new, begins, old) else None
 
     def padded(u: UOp) -> Any:
-        old, begins, new = u.src[0].__dict__[name], _sizes(u.src[1]), _sizes(u.src[2])
+        old, begins, new = u.src[0].__dict__[name], sizes_of(u.src[1]), sizes_of(u.src[2])
         return new if _is_within(old, begins, new) else None
 
     def reduced(u: UOp) -> Any:
@@ -126,7 +126,7 @@ SIZES = "_branded_sizes"
 """The attribute in which the operand of a movement caches its sizes."""
 
 
-def _sizes(operand: UOp) -> tuple[int, ...] | None:
+def sizes_of(operand: UOp) -> tuple[int, ...] | None:
     """Return the sizes in the operand of a movement, or None if they are not all concrete."""
     out: tuple[int, ...] | None = operand.__dict__.get(SIZES)
     if out is None and (operand.op is Ops.STACK or operand.op is Ops.CONST):
@@ -176,7 +176,7 @@ def _move(original: Callable[..., UOp]) -> Callable[..., UOp]:
 def _simple(original: Callable[..., UOp]) -> Callable[..., UOp]:
     @functools.wraps(original)
     def simplify(self: UOp, tracked: bool = False) -> UOp:
-        if self.op is Ops.SINK and None not in map(_sizes, self.src):
+        if self.op is Ops.SINK and None not in map(sizes_of, self.src):
             return self
         return original(self, tracked)
 
