@@ -39,6 +39,7 @@ from branded.tinygrad_compat.gates import (
     gated_attribute,
     inner_gate,
     our_code,
+    plain_of,
     python_default,
     runs_ours,
     write_gate,
@@ -267,7 +268,7 @@ def _gate_of(owner_name: str, name: str) -> Callable[..., Any]:
 
 def _control(owner: Any, name: str, plain: Any, ours: Any) -> None:
     """Put a replaced name under the control of its group."""
-    owner_name = str(owner.__name__).rpartition(".")[2]
+    owner_name, plain = str(owner.__name__).rpartition(".")[2], plain_of(owner, name, plain)
     if name in _ALWAYS.get(owner_name, ()) or name.startswith("_branded"):
         return
     if name in ("pm_gradient", "pm_exec"):

@@ -23,6 +23,20 @@ enabled: set[str] = set()
 """The features that `branded.enable` made active for every program: `fixes`, `cpu`."""
 
 
+_faster: dict[tuple[Any, str], Any] = {}
+
+
+def replace_plain(owner: Any, name: str, faster: Any) -> None:
+    """Replace a name by a faster form with the same results, which later changes take for tinygrad's own."""
+    setattr(owner, name, faster)
+    _faster[owner, name] = faster
+
+
+def plain_of(owner: Any, name: str, plain: Any) -> Any:
+    """Return the original of a replaced name, or its faster form."""
+    return _faster.get((owner, name), plain)
+
+
 def is_on() -> bool:
     """Return whether the fixes are active for the running code."""
     return bool(enabled) or runs_ours()

@@ -178,6 +178,7 @@ _TAKEN = {
     "ansistrip": "helpers | backend explain profile | removes terminal colors from a text",
     # names used by patches
     "buffers": "uop.ops | interning threads | the memory of each BUFFER",
+    "Metadata": "helpers | movements | the name of the method of Tensor that made an operation",
     "all_metadata": "uop.ops | errors interning metadata movements | the methods of Tensor that made each operation",
     "axis_letters": "uop.ops | vectorizer | the first letters of the names of loops",
     "range_str": "uop.ops | vectorizer | the rest of the name of a loop",

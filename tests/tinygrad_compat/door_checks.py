@@ -306,6 +306,11 @@ def _() -> None:
     assert tg.range_str(loop) == "5" and len(tg.axis_letters[loop.arg[-1]]) == 1
 
 
+@check("Metadata")
+def _() -> None:
+    assert tg.Metadata("dot").name == "dot" and tg.Metadata("dot") == tg.Metadata("dot")
+
+
 @check("all_metadata", "SPEC", "dtype_from_uop", "UOpMetaClass")
 def _() -> None:
     assert tg.all_metadata is tg.ops.all_metadata and isinstance(tg.SPEC.value, int)
@@ -426,6 +431,7 @@ def _() -> None:
     assert tg.is_open("CPU") and not tg.is_open("CPU:97")
     tg.register(tg.CACHELEVEL, "CACHELEVEL")
     assert tg.options()["CACHELEVEL"] == tg.CACHELEVEL.value
+    assert len(tg.option_values()) == len(tg.options()) and isinstance(hash(tg.option_values()), int)
     assert callable(getattr(Tensor, tg.NEXT_COUNTER)) and callable(getattr(Tensor, tg.MEMORY_OF))
     assert isinstance(vars(Tensor)[tg.COUNTERS], dict) and isinstance(vars(Tensor)[tg.SEEDS], dict)
     assert Tensor.sum.__code__.co_name == tg.NAMES_KERNELS and callable(getattr(Tensor, tg.MERGES))

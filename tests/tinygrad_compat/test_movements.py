@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tinygrad import Tensor
-from tinygrad.uop.ops import GroupOp
+from tinygrad import Context, Tensor, dtypes
+from tinygrad.dtype import DType
+from tinygrad.uop.ops import GroupOp, Ops
 
-from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat import gates, private_api
+from branded.tinygrad_compat.activation import disable, enable
 
 pytestmark = pytest.mark.enabled("cpu")
 
@@ -59,6 +63,60 @@ def test_cached_movements_match_tinygrad(name: str, arguments: list[Any]) -> Non
             for _ in range(2):
                 got = outcome(ours, x, arg)
                 assert got == outcome(ours.__wrapped__, x, arg), arg
+
+
+OPERANDS: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
+    *(((3, 4), (4, 5)), ((4,), (4, 5)), ((3, 4), (4,)), ((4,), (4,)), ((4, 4), (4, 4)), ((2, 3, 4), (4, 5))),
+    *(((3, 4), (2, 4, 5)), ((1, 4, 4), (4, 4)), ((3, 1), (1, 5)), ((0, 4), (4, 5)), ((3, 4), (3, 4)), ((), (4,))),
+]
+
+
+@pytest.mark.parametrize("dtype", [dtypes.float32, dtypes.float16, dtypes.int8, dtypes.bool])
+def test_cached_products_match_tinygrad(dtype: DType) -> None:
+    ours = gates.plain_of(Tensor, "dot", None)
+
+    def product(x: Tensor, w: Any) -> Any:
+        return outcome(ours, x, w)
+
+    for shape, other in OPERANDS:
+        for kind in (dtype, dtypes.float32, dtypes.int32):
+            for _ in range(2):
+                x, w = Tensor.empty(*shape, dtype=dtype), Tensor.empty(*other, dtype=kind)
+                pairs = [(x, w), (x, Tensor.ones(*other, dtype=kind) * 2)]
+                if math.prod(shape) == math.prod(other):
+                    pairs += [(x, x.reshape(other)), (x.reshape(other), x)]
+                for a, b in pairs:
+                    assert product(a, b) == outcome(ours.__wrapped__, a, b), (shape, other)
+    x = Tensor.empty(4, 4)
+    for _ in range(2):
+        for a, b in ((x, x), (x, x.reshape(1, 4, 4)), (x.reshape(1, 4, 4), x), (x, x.T), (x, 2), (x, [1.0] * 4)):
+            assert product(a, b) == outcome(ours.__wrapped__, a, b)
+
+
+@pytest.mark.parametrize("dtype", dtypes.all)
+def test_products_are_built_the_same_outside_of_the_package(dtype: DType) -> None:
+    """The cache of products is active for every program, and has one entry for both states."""
+    ours = gates.plain_of(Tensor, "dot", None)
+    x = Tensor.empty(3, 4, dtype=dtype)
+    for kind in dtypes.all:
+        w = Tensor.empty(4, 5, dtype=kind)
+        expected = outcome(ours.__wrapped__, x, w)
+        assert outcome(ours, x, w) == expected
+        disable()
+        assert outcome(ours.__wrapped__, x, w) == expected == outcome(ours, x, w)
+        with Context(IMAGE=1):
+            assert outcome(ours, x, w) == outcome(ours.__wrapped__, x, w)
+        enable("cpu")
+
+
+def test_cached_products_name_their_kernels() -> None:
+    x, w = Tensor.empty(3, 5), Tensor.empty(5, 4)
+    for product, name in ((Tensor.dot, "dot"), (operator.matmul, "__matmul__")):
+        for _ in range(2):
+            y = product(x, w)
+            made = [u for u in y.uop.toposort() if u.op in (Ops.MUL, Ops.REDUCE)]
+            assert {private_api.all_metadata[u][0].name for u in made} == {name}
+            del y, made
 
 
 def test_cached_movements_name_their_kernels() -> None:
