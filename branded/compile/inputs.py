@@ -45,10 +45,12 @@ class ProgramInput:
         """Return the address of elements of a tensor in memory, such as `x[0]` or `x.T`; 0 for anything else."""
         if type(x) is not Tensor or x.dtype != self.dtype or x.device != self.device:
             return 0
-        array = array_in_memory(x.uop)
-        if array is None and x.uop.base.op in (Ops.COPY, Ops.AFTER) and write_initial_values([x]):
-            array = array_in_memory(x.uop)
-        if array is None:
+        if x.uop.base.op in (Ops.COPY, Ops.AFTER):
+            write_initial_values([x])
+        if (value := value_in_memory(x.uop)) is not None and value.address:
+            held.append(x.uop)
+            return value.address
+        if (array := array_in_memory(x.uop)) is None:
             return 0
         held.append(array)
         return self._of_array(array, in_place)

@@ -12,7 +12,7 @@ from tinygrad import Context, Tensor, dtypes
 from tinygrad.uop import ops
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
-from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat import gates, private_api
 from branded.tinygrad_compat.speed import fast_shape_dtype
 from tests.support.met import met
 
@@ -159,3 +159,19 @@ def test_arange_uses_the_default_int() -> None:
     assert Tensor.arange(3).dtype is dtypes.int32
     with Context(DEFAULT_INT="int64"):
         assert Tensor.arange(3).dtype is dtypes.int64
+
+
+def test_copies_match_tinygrad() -> None:
+    ours = gates.plain_of(UOp, "copy_to_device", None)
+    n = UOp.variable("n", 1, 8).bind(3)
+    x = Tensor.empty(4, 6, device="CPU:1").uop
+    sharded = Tensor.empty(4, 6).shard(("CPU:0", "CPU:1"), 0).uop
+    for u in (x, x.permute((1, 0)), x[1:], x.reshape(24)[:n], sharded, UOp.const(1.0), UOp.const(1.0, dtypes.float)):
+        for device in ("CPU", "CPU:1", ("CPU:0", "CPU:1")):
+            results: list[Any] = []
+            for copy in (ours, ours.__wrapped__):
+                try:
+                    results.append(copy(u, device))
+                except (RuntimeError, AssertionError) as error:
+                    results.append((type(error), str(error)))
+            assert results[0] == results[1], (u, device)

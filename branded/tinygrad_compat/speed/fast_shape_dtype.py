@@ -19,7 +19,7 @@ from tinygrad import dtypes
 from tinygrad.dtype import DType
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
-from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat import gates, private_api
 
 _Dtype = Callable[[tuple[UOp, ...], Any], DType | None]
 _Shape = Callable[[UOp], Any]
@@ -209,6 +209,18 @@ def _get(original: Callable[..., Any]) -> Callable[..., Any]:
     return get
 
 
+def _copy(original: Callable[..., UOp]) -> Callable[..., UOp]:
+    """Create a copy to another device without padding and cutting its shape if its sizes are ints."""
+
+    @functools.wraps(original)
+    def copy_to_device(self: UOp, device: Any, arg: Any = None) -> UOp:
+        if arg is None and isinstance(self.device, str) and _are_ints(self.shape) and self.dtype not in dtypes.weaks:
+            return UOp(Ops.COPY, src=(self,), arg=device)
+        return original(self, device, arg)
+
+    return copy_to_device
+
+
 def install() -> None:
     private_api.ops.dtype_from_uop = _dtype(private_api.ops.dtype_from_uop)
     shape, kind = UOp.__dict__[private_api.SHAPE], private_api.ops.recursive_property
@@ -216,4 +228,5 @@ def install() -> None:
     kind.__get__ = _get(kind.__get__)
     private_api.ops.shape_to_shape_arg = _once(private_api.ops.shape_to_shape_arg)
     setattr(UOp, private_api.MOVES, _move(getattr(UOp, private_api.MOVES)))
+    gates.replace_plain(UOp, "copy_to_device", _copy(UOp.copy_to_device))
     setattr(UOp, "simplify", _simple(UOp.simplify))  # noqa: B010  mypy: a method is not assigned
