@@ -120,7 +120,8 @@ class LoopStep:
         buffers = [*reads.values(), *tables]
         places = [*to, *(_slice(y, index) for y in stacks)]
         writes = list(zip(places, new[: self.results], strict=True))
-        self.graph = schedule(writes, _bases(*to, *buffers[:n], *stacks, *buffers[n:]), var, is_compiled=is_compiled)
+        bases, fixed = _bases(*to, *buffers[:n], *stacks, *buffers[n:]), _bases(*buffers[n:])
+        self.graph = schedule(writes, bases, var, fixed=fixed, is_compiled=is_compiled)
         self.spare = [UOp.new_buffer(x.device, x.max_numel(), x.dtype) for x in to]
         self.between = self.graph.own
         self.test: Linear | None = None
@@ -165,7 +166,7 @@ class LoopStep:
         if not ops:
             return None
         if isinstance(loop, Scan):
-            return native.Table(ops, length, down)
+            return native.Table(ops, length, down, once=self.graph.once)
         assert self.test is not None
         flag: Address = memory.take(nbytes(self.flag))
         tests = self.test.ops([[flag, *src, *rest] for _, src in turns], memory, tables)
@@ -173,10 +174,10 @@ class LoopStep:
             return None
         copies = [native.CarryCopy(*c) for c in zip(finals, spare, args[:n], map(nbytes, self.spare), strict=True)]
         if (cuda := launcher(loop.device)) is None:
-            return native.Table(ops, length, down, tests, flag, copies)
+            return native.Table(ops, length, down, tests, flag, copies, once=self.graph.once)
         here = self.flag_here.buffer_info()[0]
         tests.append(cuda.copy([[here, flag, nbytes(self.flag)]] * len(turns), to_host=True))
-        return native.Table(ops, length, down, tests, here, copies, cuda.move)
+        return native.Table(ops, length, down, tests, here, copies, cuda.move, self.graph.once)
 
 
 def _allocate_reads(loop: Loop, carries: Sequence[UOp], most: int) -> dict[int, UOp]:

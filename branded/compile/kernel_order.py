@@ -7,7 +7,8 @@ less memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from tinygrad.uop.ops import Ops, UOp
@@ -54,6 +55,28 @@ def _depends(used: Sequence[_Used]) -> list[list[int]]:
         before.pop(i, None)
         out.append(list(before))
     return out
+
+
+def find_invariant(
+    calls: Sequence[UOp], writes: Writes, fixed: Collection[int], may_vary: Callable[[UOp], bool]
+) -> list[int]:
+    """Return the calls in the step of a loop that compute the same values in every step, in execution order.
+
+    They read the parameters `fixed`, which no step changes, and the results of each other.  `may_vary` returns whether
+    a call may do something else in each step although its arguments are the same.
+    """
+    used = [_used(call, writes) for call in calls]
+    writers = Counter(b for _, written in used for b in written)
+    known, found = set[UOp](), list[int]()
+    for i, (call, (args, written)) in enumerate(zip(calls, used, strict=True)):
+        if any(b.op is not Ops.BUFFER or b.is_realized or writers[b] > 1 for b in written):
+            continue
+        if not all(b in written or b in known or (b.op is Ops.PARAM and b.arg.slot in fixed) for b in args):
+            continue
+        if not may_vary(call):
+            known |= written
+            found.append(i)
+    return found
 
 
 def _depth_first(depends: Sequence[Sequence[int]]) -> list[int]:

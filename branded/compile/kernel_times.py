@@ -89,10 +89,11 @@ def _loop(
     loop = call.src[0].arg.loop
     steps, tests = compiled_loop.calls(loop)
     trip_count = native.Plan(table).run(addresses)
+    counts = [trip_count + 1] * len(tests) + [min(trip_count, 1)] * table.once
+    counts += [trip_count] * (len(steps) - table.once)
     inner = [
         t
-        for ops, calls, n in ((table.tests, tests, trip_count + 1), (table.ops, steps, trip_count))
-        for op, c in zip(ops, calls, strict=True)
+        for op, c, n in zip((*table.tests, *table.ops), (*tests, *steps), counts, strict=True)
         for t in _of(op, c, runs * n, depth + 1, addresses, trip_count)
     ]
     within = [t for t in inner if t.depth == depth + 1]

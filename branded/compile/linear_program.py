@@ -24,7 +24,7 @@ from branded.backends.cpu.renderer.materialize_shared import materialize_shared_
 from branded.backends.cpu.runtime import cores, host_calls, native
 from branded.backends.cpu.runtime.native import Address, Ref
 from branded.backends.cuda.launch import launcher
-from branded.compile.kernel_order import order_calls
+from branded.compile.kernel_order import find_invariant, order_calls
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.activation import in_engine
 
@@ -72,6 +72,8 @@ class Linear:
     """The buffers of intermediate values."""
     outside: Sequence[UOp]
     """The buffers that existed before, such as captured tensors."""
+    once: int
+    """The number of calls, at the beginning, that only the first step of a loop has to run."""
 
     def bound(self, buffers: Sequence[UOp], ctx: Any) -> Callable[[int], None]:
         """Return a function of the step index that replays the calls on these buffers."""
@@ -114,7 +116,7 @@ class Linear:
 
     def ops(self, turns: Sequence[Sequence[Address]], memory: Arena, tables: Tables) -> list[native.Op] | None:
         """Return the calls with their arguments in each turn, or None if C cannot run all of them."""
-        if not _variables(self.linear) <= {*self.vals, self.var, "core_id"}:
+        if not set().union(*map(_variables, self.linear.src)) <= {*self.vals, self.var, "core_id"}:
             return None  # an unbound variable
         ref_of = {b: memory.take(b.max_numel() * b.dtype.itemsize) for b in {u.buf_uop: None for u in self.own}}
         ops: list[native.Op] = []
@@ -170,23 +172,33 @@ class Linear:
 
 @in_engine
 def schedule(
-    results: Sequence[tuple[UOp, UOp]], params: Sequence[UOp], var: UOp | None = None, *, is_compiled: bool = True
+    results: Sequence[tuple[UOp, UOp]],
+    params: Sequence[UOp],
+    var: UOp | None = None,
+    *,
+    fixed: Sequence[UOp] = (),
+    is_compiled: bool = True,
 ) -> Linear:
     """Schedule `results`, pairs of a destination and a value; `params` are the buffers that each run supplies.
 
     For `to.store(x + w)` with the buffers [to, x, w] as `params`, there is one call. It runs the compiled kernel of the
     sum on the parameters 0, 1 and 2. With `is_compiled=False`, the program only reports how much memory it needs.
+    The calls that only read parameters in `fixed` come first.
     """
-    calls, vals = _create_calls(results, params)
+    with config.in_steps_with(fixed):
+        calls, vals = _create_calls(results, params)
     if config.how() is not None:
         calls = _tune_kernels(calls, is_compiled)
     compiled = _compile(calls, params) if is_compiled else calls
-    order = order_calls(compiled.src, writes)
+    slots = {params.index(u) for u in fixed}
+    once = find_invariant(compiled.src, writes, slots, lambda call: _may_vary(call, var)) if fixed else []
+    order = [*once, *(i for i in order_calls(compiled.src, writes) if i not in once)]
     unplanned = compiled.replace(src=tuple(compiled.src[i] for i in order))
+    kept = {u.buf_uop for i in once for u in compiled.src[i].src[1:]}
     outside = [u for s in _arguments(unplanned) for u in s.toposort() if u.op is Ops.BUFFER and u.is_realized]
     # the addresses in queued kernels are those of whole buffers, not of parts of a common one
     is_planned = not (is_compiled and native.are_queued())
-    linear = private_api.memory_plan_rewrite(unplanned, set(outside)) if is_planned else unplanned
+    linear = private_api.memory_plan_rewrite(unplanned, {*outside, *kept}) if is_planned else unplanned
     if is_compiled:
         linear = private_api.link_linear(linear)
     temporaries = [u for u in _arguments(linear) if u.buf_uop.op is Ops.BUFFER and not u.buf_uop.is_realized]
@@ -198,6 +210,7 @@ def schedule(
         var=var.expr if var is not None else None,
         own=list(dict.fromkeys(temporaries)),
         outside=list(dict.fromkeys(outside)),
+        once=len(once),
     )
 
 
@@ -260,15 +273,20 @@ def _arguments(linear: UOp) -> Iterator[UOp]:
     return (u for call in linear.src for u in call.src[1:] if not u.is_bound_var)
 
 
-def _variables(linear: UOp) -> set[str]:
-    """Return the names of the variables that the calls use."""
-    names = set[str]()
-    for program in (call.src[0] for call in linear.src):
-        if program.op is Ops.PROGRAM:
-            names |= {v.expr for v in program.arg.vars}
-        elif isinstance(program.arg, blas.ProductName):
-            names |= {v.expr for v in program.src}
-    return names
+def _variables(call: UOp) -> set[str]:
+    """Return the names of the variables that a kernel or a product uses."""
+    code = call.src[0]
+    if code.op is Ops.PROGRAM:
+        return {v.expr for v in code.arg.vars}
+    if code.op is Ops.SINK or isinstance(code.arg, blas.ProductName):
+        return {v.expr for v in code.variables()}
+    return set()
+
+
+def _may_vary(call: UOp, var: UOp | None) -> bool:
+    """Return whether a call uses the step index, or is neither a kernel nor a product, so that it may have effects."""
+    is_computation = call.src[0].op in (Ops.SINK, Ops.PROGRAM) or isinstance(call.src[0].arg, blas.ProductName)
+    return not is_computation or (var is not None and var.expr in _variables(call))
 
 
 def writes(call: UOp) -> Sequence[int]:

@@ -6,7 +6,10 @@ This module is small, because every compilation imports it to find out whether t
 from __future__ import annotations
 
 import threading
+from collections.abc import Collection
 from typing import Literal, NamedTuple
+
+from tinygrad.uop.ops import UOp
 
 from branded.tinygrad_compat.fixes.runtime.interrupt_safe_context import Afterwards
 
@@ -77,6 +80,8 @@ class _Tuning(threading.local):
     now: Now | None = None
     waits: bool = False
     """Whether the replacement of kernels by BLAS calls is postponed."""
+    fixed: Collection[UOp] = ()
+    """The buffers that have the same values in each step of the loop that is compiled."""
 
 
 state = _Tuning()
@@ -94,6 +99,13 @@ def in_a_step() -> Afterwards:
     block = Afterwards(setattr, state, "now", state.now)
     if state.now is not None:
         state.now = state.now._replace(is_step=True)
+    return block
+
+
+def in_steps_with(fixed: Collection[UOp]) -> Afterwards:
+    """Return a `with` block in which compiled kernels belong to the step of a loop that does not change `fixed`."""
+    block = Afterwards(setattr, state, "fixed", state.fixed)
+    state.fixed = fixed
     return block
 
 

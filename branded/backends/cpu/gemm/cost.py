@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tinygrad import dtypes
@@ -39,6 +39,8 @@ ALONE, TOGETHER = 5.0, 0.5
 """An `exp` or similar operation alone, as after each sum of a kernel, and as one of many in a vector loop."""
 ELEMENT_AGAIN, LEAST = 0.05, 1 << 13
 """Reading a precomputed element in each turn of a loop; below `LEAST` elements, recomputing is cheaper."""
+STEPS = 16
+"""The assumed number of steps of a loop, which a compiled step does not know."""
 SMALL, SHARE = 1 << 23, 2
 """The bytes allowed for new buffers, in addition to the bytes of the kernel's own arrays divided by `SHARE`."""
 
@@ -220,11 +222,13 @@ def plan(
     limit: int,
     over: Sequence[UOp],
     always: bool = False,
+    fixed: Collection[int] = (),
 ) -> ProductPlan | None:
     """Return the best way to compute a sum, times a number, by BLAS, or None if a kernel is faster.
 
     The sum may go directly to `out`.  `after` is the cost of the operations that follow.  New arrays use the slots from
-    `slot` on, and at most `limit` bytes.  `always` returns the best way even if a kernel is faster.
+    `slot` on, and at most `limit` bytes.  `always` returns the best way even if a kernel is faster.  The arrays in the
+    slots `fixed` are the same in each step of a loop.
     """
     sums, factors = frozenset(red.src[1:]), list(factors_of(red.src[0]))
     every = sums | frozenset(red.ranges)
@@ -239,7 +243,7 @@ def plan(
     for a, b in _pairs(factors, sums):
         ways = _layouts(a, b, red, result, slot + 1), _layouts(b, a, red, result, slot + 2)
         for places in itertools.product(*map(list, ways)):
-            found = _plan_for_layouts(red, (a, b), places, result, limit, alpha)
+            found = _plan_for_layouts(red, (a, b), places, result, limit, alpha, fixed)
             if found is not None and (best is None or found.cost < best.cost):
                 best = found
     if best is None or always:
@@ -344,8 +348,19 @@ def is_plain(r: UOp) -> bool:
     return r.op is Ops.RANGE and r.src[0].op is Ops.CONST and r.arg[-1] is not AxisType.DEVICE
 
 
+def _is_fixed(x: Factors, fixed: Collection[int]) -> bool:
+    """Return whether an operand has the same values in each step of a loop, so that only the first step stores it."""
+    return all(u.arg.slot in fixed for u in UOp.sink(*x.factors).toposort() if u.op is Ops.PARAM)
+
+
 def _plan_for_layouts(
-    red: UOp, pair: Sequence[Factors], places: Sequence[Access], result: Access, limit: int, alpha: float
+    red: UOp,
+    pair: Sequence[Factors],
+    places: Sequence[Access],
+    result: Access,
+    limit: int,
+    alpha: float,
+    fixed: Collection[int],
 ) -> ProductPlan | None:
     a, b = places
     before = [(x, to) for x, to in zip(pair, places, strict=True) if to.slot >= NEW]
@@ -364,6 +379,7 @@ def _plan_for_layouts(
     if p.b_is_transposed and not p.a_is_transposed:
         cost += calls * p.k * p.n * TURNED
     for x, to in before:
-        cost += LAUNCH + transfer_cost(x.ranges, ELEMENT_IN_ORDER if _in_order(x, to) else ELEMENT)
+        copying = LAUNCH + transfer_cost(x.ranges, ELEMENT_IN_ORDER if _in_order(x, to) else ELEMENT)
+        cost += copying / STEPS if _is_fixed(x, fixed) else copying
     first, second = (b, a) if is_turned else (a, b)
     return ProductPlan(cost, p, variables[0] if variables else None, tuple(before), first, second, result)

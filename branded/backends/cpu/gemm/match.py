@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tinygrad.uop.ops import Ops, PatternMatcher, UOp, UPat
@@ -35,12 +35,18 @@ from branded.tinygrad_compat.private_api import Estimates, KernelInfo, graph_rew
 
 @functools.lru_cache(maxsize=1024)
 def recipe(
-    ast: UOp, is_read: bool, always: bool = False, new: tuple[int, ...] = (), has_blas: bool = True
+    ast: UOp,
+    is_read: bool,
+    always: bool = False,
+    new: tuple[int, ...] = (),
+    has_blas: bool = True,
+    fixed: tuple[int, ...] = (),
 ) -> Recipe | None:
     """Return the calls that replace a kernel, or None to keep it; with `is_read` it reads the buffer that it writes.
 
     `always` uses BLAS wherever it is possible, even if it is slower.  The arguments in the slots `new` are buffers that
-    another recipe added.  Without BLAS, sums of products stay in kernels.
+    another recipe added.  Without BLAS, sums of products stay in kernels.  The arguments in the slots `fixed` are the
+    same in each step of the loop that the kernel belongs to.
     """
     if not isinstance(ast.arg, KernelInfo) or ast.arg.opts_to_apply is not None or len(ast.src) != 1:
         return None
@@ -58,7 +64,7 @@ def recipe(
     to, value = store.src
     if to.src[0].op is not Ops.PARAM:
         return None  # a buffer in another shape, as in a chunk
-    return RecipeBuilder(to, scalars_outside(value), over, is_read, always, new).build(has_blas)
+    return RecipeBuilder(to, scalars_outside(value), over, is_read, always, new, fixed).build(has_blas)
 
 
 def _replace_if_immediate(call: UOp) -> UOp | None:
@@ -79,13 +85,21 @@ def replace_kernel(call: UOp, always: bool = False) -> UOp | None:
     bases = [u.base for u in args]
     kernel = exact(call.src[0])
     new = tuple(i for i, u in enumerate(bases) if u in _new_buffers)
-    found = recipe(kernel, bases[0] in bases[1:], always, new, blas.is_there(args[0].device))
+    fixed = tuple(i for i, u in enumerate(bases) if u in config.state.fixed)
+    found = recipe(kernel, bases[0] in bases[1:], always, new, blas.is_there(args[0].device), fixed)
     if found is None:
         return call.replace(src=(kernel, *call.src[1:])) if kernel is not call.src[0] else None
     of = dict(enumerate(args)) | {slot: UOp.new_buffer(args[0].device, n, dtype) for slot, n, dtype in found.buffers}
     _new_buffers.update(of[slot] for slot, _, _ in found.buffers)
     bound = [u for u in call.src[1:] if u.is_bound_var]
-    return UOp(Ops.LINEAR, src=tuple(p.code.call(*(of[i] for i in p.args), *bound) for p in found.parts))
+    calls = [p.code.call(*(of[i] for i in p.args), *_used(bound, p.code)) for p in found.parts]
+    return UOp(Ops.LINEAR, src=tuple(calls))
+
+
+def _used(bound: Sequence[UOp], code: UOp) -> list[UOp]:
+    """Return the bound variables that a kernel or a product uses."""
+    names = {u.expr for u in code.variables()} if bound else set()
+    return [u for u in bound if u.src[0].expr in names]
 
 
 def _run(ctx: Any, call: UOp, ast: UOp) -> list[float | None] | None:

@@ -59,9 +59,16 @@ class RecipeBuilder:
     """A recipe under construction, for a kernel that stores `value` at `to` over some loops."""
 
     def __init__(
-        self, to: UOp, value: UOp, over: Sequence[UOp], is_read: bool, always: bool, new: tuple[int, ...]
+        self,
+        to: UOp,
+        value: UOp,
+        over: Sequence[UOp],
+        is_read: bool,
+        always: bool,
+        new: tuple[int, ...],
+        fixed: tuple[int, ...],
     ) -> None:
-        self.always = always
+        self.always, self.fixed = always, fixed
         self.to, self.value, self.over = to, value, over
         params = [u for u in UOp.sink(to, value).toposort() if u.op is Ops.PARAM and u.arg.slot >= 0]
         self.sizes = {u.arg.slot: int(u.max_numel()) for u in params}
@@ -139,7 +146,7 @@ class RecipeBuilder:
         is_whole &= result is self.value or not self._reads_beside()
         now, later = self._with_new(red), LAUNCH + transfer_cost(red.ranges)
         after = 0.0 if result is self.value else later
-        options = slot, self.limit, self.over, self.always
+        options = slot, self.limit, self.over, self.always, self.fixed
         found = plan(now, by, self.whole, after, *options) if is_whole and self.whole else None
         if found is None:
             found = plan(now, by, None, later, *options)

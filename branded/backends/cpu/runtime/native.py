@@ -22,7 +22,7 @@ from branded.tinygrad_compat import features, private_api
 from branded.tinygrad_compat.private_api import ClangCompiler, TinyELF
 
 MAX_ARGS = cores.SIZES[-1]
-_HEADER, _HEAD, _COPY, _PARTS = 12, 8, 4, 6
+_HEADER, _HEAD, _COPY, _PARTS = 13, 8, 4, 6
 SLICE = 1 << 14
 """The number of steps per C call, so that an endless loop can be interrupted."""
 WITHOUT_END = 2**63
@@ -94,6 +94,8 @@ class Table(NamedTuple):
     copies: Sequence[CarryCopy] = ()
     move: int = 0
     """The function for the copies, if it is not `memmove`."""
+    once: int = 0
+    """The number of operations, at the beginning of `ops`, that only the first step runs."""
 
 
 class Inner(NamedTuple):
@@ -123,7 +125,7 @@ Op = KernelCall | Inner | Hosted
 
 # A table t: 0 length, 1 whether it counts down, 2 the end of the tests, 3 the end of the operations, 4 the flag, 5
 # whether there is a flag, 6 the step and 7 the operation to resume at, 8 the steps taken, 9 and 10 the copies, 11
-# memmove.
+# memmove, 12 the size of the operations of the first step alone.
 # An operation: 0 its size, 1 the kernel, 2 the number of arguments, 3 threads, 4 and 5 the index of the argument for
 # the thread's index and for the step, 6 a loop (1) or a host callback (2), 7 the thread pool or 0. Then follow the
 # arguments or the table of each turn.
@@ -152,6 +154,7 @@ ONCE static u64 run(u64 *base, u64 *t, u64 *budget) {{
     for (;; o += ops[o]) {{
       if (o < tests) o = plain(ops, o, tests, which, i);
       if (t[5] && o == tests && !*flag) goto done;
+      if (k && o == tests) o += t[12];
       if (o >= tests && (o = plain(ops, o, all, which, i)) >= all) break;
       u64 *op = ops + o, n = op[2], *a = op + {_HEAD} + which * n;
       if (op[6] == 1) {{
@@ -281,11 +284,12 @@ class _TableWriter:
     def table(self, t: Table) -> None:
         start = len(self.words)
         self.states += [start + 6, start + 7]
-        self.put(t.length, int(t.down), 0, 0, t.flag, int(t.flag != 0), 0, 0, 0, 0, 0, t.move or memmove())
-        for k, ops in ((2, t.tests), (3, t.ops)):
+        self.put(t.length, int(t.down), 0, 0, t.flag, int(t.flag != 0), 0, 0, 0, 0, 0, t.move or memmove(), 0)
+        for k, ops in ((2, t.tests), (12, t.ops[: t.once]), (3, t.ops[t.once :])):
             for op in ops:
                 self.op(op)
             self.words[start + k] = len(self.words) - start - _HEADER
+        self.words[start + 12] -= self.words[start + 2]
         self.words[start + 9] = len(self.words) - start
         for c in t.copies:
             self.put(*c)
