@@ -45,7 +45,6 @@ KINDS = {
     "escape": "escape",
 }
 ALARMS = {
-    "pep695_tracker": "a lambda whose parameter gets its type from the result of a generic function",
     "tuned_optimizers": "a stored lambda that accepts tensors, and is called with a dict of tensors",
 }
 """False alarms that are known, by program."""

@@ -119,6 +119,7 @@ class BrandedPlugin(Plugin):
             injected_calls.OPERANDS: partial(reads.reject_test, is_tested=False),
             injected_calls.CASE: reads.reject_case,
             injected_calls.DISPLAY: partial(displays.display_type, scope=scope),
+            injected_calls.FIELDS: partial(displays.typed_dict_type, scope=scope),
             "branded.core.axis_names.as_axes": partial(mapped_axis.as_axes_result, scope=scope),
             **dict.fromkeys(operators.OPERATORS, operators.operator_result),
             "functools.partial": self._partial,
@@ -222,7 +223,9 @@ class BrandedPlugin(Plugin):
         return called
 
     def _vmap(self, ctx: FunctionSigContext) -> FunctionLike:
-        follow_at_end(checker(ctx), self.scope)
+        api = checker(ctx)
+        self.marks.inject_from(ctx.context, api)
+        follow_at_end(api, self.scope)
         return self.transforms.signature(ctx)
 
     def _plain(self, fullname: str) -> Callable[[FunctionSigContext | MethodSigContext], FunctionLike] | None:

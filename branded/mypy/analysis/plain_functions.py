@@ -157,7 +157,7 @@ class Instances:
         types = [
             readers.get(i)
             or (add_brands_to_function(t, everything) if row else None)
-            or partly_batched_dict(t, ctx.args[i], api)
+            or partly_batched_dict(t, ctx.args[i], self.scope, api)
             or without_name(add_brands(t, row), row, api)
             for i, (t, row) in enumerate(zip(sig.arg_types, rows, strict=True))
         ]

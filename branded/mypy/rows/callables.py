@@ -101,9 +101,14 @@ def type_for(formal: Type | None, e: Expression, scope: OpenBrands, api: TypeChe
     if len(values) < len(e.items) or not p.required_keys <= values.keys() <= p.items.keys():
         return t
     types = {n: remove_instance_last_known_values(type_for(p.items[n], v, scope, api)) for n, v in values.items()}
-    plain = drop_brands(lambda _: True)
-    fits = all(is_subtype(*(erase_axes(change(i, plain), scope) for i in (t, p.items[n]))) for n, t in types.items())
+    fits = all(is_plain_subtype(t, p.items[n], scope) for n, t in types.items())
     return p.copy_modified(item_types=[types.get(n, i) for n, i in p.items.items()]) if fits else t
+
+
+def is_plain_subtype(t: Type, declared: Type, scope: OpenBrands) -> bool:
+    """Return whether a type is a subtype of a declared one, apart from brands and axes."""
+    plain = drop_brands(lambda _: True)
+    return is_subtype(*(erase_axes(change(i, plain), scope) for i in (t, declared)))
 
 
 def types_in_context(

@@ -1,4 +1,4 @@
-"""Types of list, set and dict displays: `[a, b]` has the brands of `a` and `b`, not `Vec[Brand, Tensor]`."""
+"""Types of displays: `[a, b]` has the brands of `a` and `b`, not `Vec[Brand, Tensor]`; and of calls of TypedDicts."""
 
 from __future__ import annotations
 
@@ -6,22 +6,41 @@ from collections.abc import Sequence
 
 from mypy.checker import TypeChecker
 from mypy.erasetype import remove_instance_last_known_values
-from mypy.nodes import DictExpr, Expression, SetExpr, TupleExpr
+from mypy.nodes import CallExpr, DictExpr, Expression, SetExpr, TempNode, TupleExpr
 from mypy.plugin import FunctionContext
 from mypy.typeops import make_simplified_union
-from mypy.types import AnyType, Instance, NoneType, TupleType, Type, get_proper_type
+from mypy.types import AnyType, Instance, NoneType, TupleType, Type, TypedDictType, get_proper_type
 
 from branded.mypy.axes.types import erase_axes, has_axes
 from branded.mypy.rows.algebra import Brand, as_vec, change, each_row, is_a, keep_row, rows_in
 from branded.mypy.rows.brand_env import OpenBrands, checker
+from branded.mypy.rows.callables import is_plain_subtype, type_for
 from branded.mypy.rows.injected_calls import display_entries
 from branded.mypy.rows.leaves import NUMBERS
+from branded.mypy.rows.operands import without_name
 
 
 def display_type(ctx: FunctionContext, scope: OpenBrands) -> Type:
     """Return the type of a display that has no type context."""
     api = checker(ctx)
     return _united_type(ctx.args[0][0], api, scope) if _has_no_context(api) else ctx.default_return_type
+
+
+def typed_dict_type(ctx: FunctionContext, scope: OpenBrands) -> Type:
+    """Return the type of `Point(x=a, y=b)`; its items may vary over brands that the declared items do not have."""
+    api, call, declared = checker(ctx), ctx.context, get_proper_type(ctx.default_return_type)
+    assert isinstance(call, CallExpr) and isinstance(declared, TypedDictType)
+    items, checked = dict(declared.items), list(call.args)
+    for name, args, types in zip(ctx.callee_arg_names, ctx.args, ctx.arg_types, strict=True):
+        if name is not None and args:
+            t = type_for(items[name], args[0], scope, api) if isinstance(args[0], DictExpr) else types[0]
+            if is_plain_subtype(t, items[name], scope):
+                checked[call.args.index(args[0])] = TempNode(items[name], context=args[0])
+                items[name] = remove_instance_last_known_values(t)
+    # mypy checks the arguments that are wrong, and those that have another type in the context of their item
+    t = api.expr_checker.check_typeddict_call(declared, call.arg_kinds, call.arg_names, checked, call, None)
+    rows = [b for item in items.values() for b in rows_in(item)]
+    return without_name(declared.copy_modified(item_types=[*items.values()]), rows, api) if rows else t
 
 
 def _has_no_context(api: TypeChecker) -> bool:

@@ -1,7 +1,8 @@
 """Calls injected into a file, which make mypy call the plugin where it has no hook.
 
 mypy has no hook for truth values and patterns, and none for displays, for which it joins the types of the entries. The
-injected calls only trigger the plugin. They are added to files with `Vec` or `Tensor` in an annotation.
+injected calls only trigger the plugin. They are added to files with `Vec` or `Tensor` in an annotation, and to files
+that call vmap, from the first call on.
 
     match x:                <match>(x, (Tensor,), ())   checks whether x varies: then the pattern Tensor means Vec
         case Tensor(): ...  match x: ...
@@ -10,6 +11,7 @@ injected calls only trigger the plugin. They are added to files with `Vec` or `T
     return b or a           <operands>(b or a)          the same for the operands that are tested, here b
     [b for b in bs if b]    [... if <test>(b) if b]     the same in a comprehension, as a further condition
     in_axes=State(0, None)  in_axes=State(<Any>(0), <Any>(None))
+    Point(x=a, y=b)         <fields>(x=a, y=b)          a TypedDict whose items vary, in a file without `Vec`
     match x:                <case>(x, "[]", "[1]")      the same for x and x[1], which are compared with a number
         case 0: ...
         case (_, 1): ...
@@ -17,9 +19,12 @@ injected calls only trigger the plugin. They are added to files with `Vec` or `T
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from mypy.checker import TypeChecker
 from mypy.nodes import (
+    ARG_NAMED,
+    ARG_NAMED_OPT,
     ARG_POS,
     ARG_STAR,
     AssertStmt,
@@ -30,6 +35,7 @@ from mypy.nodes import (
     CastExpr,
     ClassDef,
     ConditionalExpr,
+    Context,
     Decorator,
     DictExpr,
     DictionaryComprehension,
@@ -72,10 +78,12 @@ from mypy.typeanal import TypeAnalyser
 from mypy.types import AnyType, CallableType, Instance, Type, TypeOfAny, TypeVarId, TypeVarType
 
 from branded.mypy.analysis.source.walk import parts, walk
+from branded.mypy.analysis.untyped_modules import is_untyped_module
+from branded.mypy.rows.algebra import holds_tensors
 from branded.mypy.rows.match_patterns import compared_paths, tensor_classes
 
 MATCH, DISPLAY = "<match>", "<display>"
-TEST, OPERANDS, CASE = "<test>", "<operands>", "<case>"
+TEST, OPERANDS, CASE, FIELDS = "<test>", "<operands>", "<case>", "<fields>"
 LAST = 1000
 """A priority after the patches that mypy itself schedules for the end of semantic analysis."""
 
@@ -91,6 +99,12 @@ class Marks:
         inject_calls(tree, asks)
         self._append_end(tree, asks.fallback)
 
+    def inject_from(self, at: Context, api: TypeChecker) -> None:
+        """Inject the calls into a file that mypy is checking and that has no annotation of a tensor."""
+        if self._marked.get(api.tree.path) is not api.tree and not api.tree.is_stub:
+            self._marked[api.tree.path] = api.tree
+            inject_calls(api.tree, _asking(api.named_type), at)
+
     def analyze(self, ctx: AnalyzeTypeContext, info: TypeInfo) -> Type:
         """Return the usual type for `Vec[S]` or `Tensor` in an annotation, and schedule the injection for the file."""
         assert isinstance(ctx.api, TypeAnalyser)
@@ -99,25 +113,41 @@ class Marks:
             tree = api.cur_mod_node
             if self._marked.get(tree.path) is not tree and not tree.is_stub:
                 self._marked[tree.path] = tree
-                function, anything = api.named_type("builtins.function"), api.named_type("builtins.object")
-                asks = CallableType([anything], [ARG_STAR], [None], api.named_type("builtins.bool"), function)
+                asks = _asking(api.named_type)
                 api.schedule_patch(LAST, lambda: self._inject(tree, asks))
         return ctx.api.analyze_type_with_type_info(info, ctx.type.args, ctx.type, ctx.type.empty_tuple_index)
 
 
-def inject_calls(tree: MypyFile, asks: CallableType) -> None:
-    """Inject calls of functions with the type `asks` into a file after semantic analysis."""
+def _asking(named_type: Callable[[str], Instance]) -> CallableType:
+    """Return the type of an injected function that tests a value."""
+    result, function = named_type("builtins.bool"), named_type("builtins.function")
+    return CallableType([named_type("builtins.object")], [ARG_STAR], [None], result, function)
+
+
+def inject_calls(tree: MypyFile, asks: CallableType, at: Context | None = None) -> None:
+    """Inject calls of functions with the type `asks` into a file after semantic analysis.
+
+    If mypy is checking the expression `at`, the statements around it and before it stay where they are.
+    """
+    is_untyped = is_untyped_module(tree)
     for body in _statements_to_mark(tree.defs):
         for node in walk(body):
+            if type(node) is CallExpr and is_untyped:
+                _replace_typed_dict(node, asks)
             if type(node) is Block:
-                _inject_before_statements(node.body, asks)
+                _inject_before_statements(node.body, asks, _first_after(at, node.body))
             elif type(node) in _COMPREHENSIONS:
                 _inject_conditions(node, asks)
             elif type(node) is CallExpr and not _AXES.isdisjoint(node.arg_names):
                 _accept_axes(node)
             if type(node) in _WITH_DISPLAYS:
                 _inject_displays(node, asks.fallback)
-    _inject_before_statements(tree.defs, asks)
+    _inject_before_statements(tree.defs, asks, _first_after(at, tree.defs))
+
+
+def _first_after(at: Context | None, statements: Sequence[Statement]) -> int:
+    """Return the index of the first statement after the one that contains `at`; 0 if none contains it."""
+    return next((i for i, s in enumerate(statements, 1) if at is not None and any(n is at for n in walk(s))), 0)
 
 
 _AXES = {"in_axes", "out_axes"}
@@ -133,6 +163,18 @@ def _accept_axes(call: CallExpr) -> None:
                 and isinstance(part.callee.node, TypeInfo)
             ):
                 part.args[:] = [a if isinstance(a, CallExpr) else _as_any(a) for a in part.args]
+
+
+def _replace_typed_dict(call: CallExpr, asks: CallableType) -> None:
+    """Replace the class in `Point(x=a, y=b)`, a TypedDict of tensors: mypy has no hook for it."""
+    info = call.callee.node if isinstance(call.callee, RefExpr) else None
+    t = info.typeddict_type if isinstance(info, TypeInfo) and not info.defn.type_vars else None
+    if t is None or any(k is not ARG_NAMED for k in call.arg_kinds) or not holds_tensors(t):
+        return
+    if t.required_keys <= set(call.arg_names) <= t.items.keys():
+        kinds = [ARG_NAMED if n in t.required_keys else ARG_NAMED_OPT for n in t.items]
+        f = CallableType(asks.arg_types * len(kinds), kinds, list(t.items), t, asks.fallback, name=FIELDS)
+        call.callee = TempNode(f, context=call.callee)
 
 
 def _as_any(e: Expression) -> CastExpr:
@@ -171,8 +213,8 @@ def _is_injected(e: Node, name: str) -> bool:
     return isinstance(t, CallableType) and t.name == name
 
 
-def _inject_before_statements(statements: list[Statement], asks: CallableType) -> None:
-    for i in reversed(range(len(statements))):
+def _inject_before_statements(statements: list[Statement], asks: CallableType, first: int) -> None:
+    for i in reversed(range(first, len(statements))):
         s = statements[i]
         for call in _injected_calls(_injections(s), asks):
             mark = ExpressionStmt(call)

@@ -39,7 +39,8 @@ from branded.mypy.rows.algebra import (
     rows_in,
     union_row,
 )
-from branded.mypy.rows.brand_env import checker, trying
+from branded.mypy.rows.brand_env import OpenBrands, checker, trying
+from branded.mypy.rows.callables import is_plain_subtype
 from branded.mypy.rows.widening import accept_narrower, flat_entries
 
 UNITED = {f"{TENSOR}.{name}" for name in ("stack", "cat", "einsum", "gradient", "meshgrid", "where")}
@@ -153,13 +154,21 @@ def without_name(t: Type, row: Sequence[Brand], api: TypeChecker) -> Type:
     return p.copy_modified(fallback=api.named_generic_type("typing._TypedDict", []))
 
 
-def partly_batched_dict(declared: Type, args: Sequence[Expression], api: TypeChecker) -> TypedDictType | None:
-    """Return the type of an argument that is the declared TypedDict, whose items vary over brands of their own."""
+def partly_batched_dict(
+    declared: Type, args: Sequence[Expression], scope: OpenBrands, api: TypeChecker
+) -> TypedDictType | None:
+    """Return the type of an argument that is the declared TypedDict, whose items vary over brands of their own.
+
+    The dict of one example of `vmap(lambda p: f(p))({"x": x, "y": y})` has the items of a TypedDict, and no class.
+    """
     p = get_proper_type(declared)
     if not isinstance(p, TypedDictType) or len(args) != 1 or is_deep(args[0]):
         return None
     with trying(api):
         t = get_proper_type(api.get_expression_type(args[0]))
-    if not isinstance(t, TypedDictType) or t.fallback.type is not p.fallback.type:
+    if not isinstance(t, TypedDictType) or not rows_in(t):
         return None
-    return t if rows_in(t) else None
+    if t.fallback.type is p.fallback.type:
+        return t
+    has_items = t.is_anonymous() and p.required_keys <= t.items.keys() <= p.items.keys()
+    return t if has_items and all(is_plain_subtype(i, p.items[n], scope) for n, i in t.items.items()) else None

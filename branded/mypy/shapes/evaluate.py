@@ -45,7 +45,7 @@ from mypy.nodes import (
     YieldExpr,
     YieldFromExpr,
 )
-from mypy.types import CallableType, Instance, LiteralType, get_proper_type
+from mypy.types import Instance, LiteralType, get_proper_type
 
 from branded.mypy.analysis.source.walk import parts, walk
 from branded.mypy.shapes import libraries, tensors
@@ -355,9 +355,10 @@ class Evaluator(Objects):
 
     def _call(self, e: CallExpr) -> Fact:
         if isinstance(e.callee, TempNode):  # injected by the plugin
-            t = e.callee.type
-            is_display = isinstance(t, CallableType) and t.name == "<display>"
-            return self.evaluate(e.args[0]) if is_display else UNKNOWN
+            name = getattr(e.callee.type, "name", None)
+            if name == "<fields>":
+                return Mutable("dict", dict(self.arguments(e).keywords.items()))
+            return self.evaluate(e.args[0]) if name == "<display>" else UNKNOWN
         if isinstance(e.analyzed, CastExpr):
             return self.evaluate(e.analyzed.expr)
         f = self.evaluate(e.callee)

@@ -16,10 +16,11 @@ from mypy.types import AnyType, CallableType, Instance, Type, TypeOfAny, UnionTy
 
 from branded.mypy.analysis import escape_analysis
 from branded.mypy.analysis.memoize import type_of_call
+from branded.mypy.analysis.source.walk import walk
 from branded.mypy.analysis.untyped_modules import definition_of
 from branded.mypy.axes.mapped_axis import Mapped
 from branded.mypy.codes import AXIS_TYPE, CALL, ERROR, is_brand_code
-from branded.mypy.rows.algebra import UNKNOWN, is_shared, rows_in
+from branded.mypy.rows.algebra import UNKNOWN, hides_brands, is_shared, rows_in
 from branded.mypy.rows.brand_env import add_errors, fail, show, trying
 from branded.mypy.rows.callables import (
     Arg,
@@ -90,6 +91,8 @@ class ExampleCall(NamedTuple):
         f, args, _, lifted, mapped = self
         if isinstance(f, LambdaExpr | RefExpr) or (isinstance(f, CallExpr) and not _returns_function(f)):
             return f
+        if (inferred := self._inferred_function(f)) is not None:
+            return TempNode(inferred, context=mapped.at)
         t = get_proper_type(mapped.api.get_expression_type(f))
         if not isinstance(t, CallableType):
             return f
@@ -98,6 +101,21 @@ class ExampleCall(NamedTuple):
         held = definition_of(t, None, mapped.api)
         sig = mapped.scope.plain_call(FunctionSigContext(by_formal, t, call, mapped.api), held)
         return f if sig is None else TempNode(sig, context=mapped.at)
+
+    def _inferred_function(self, f: Expression) -> Type | None:
+        """Return the type of a function that a call with a lambda returns, such as `twice(lambda x: x / 2)`.
+
+        mypy infers the parameters of the lambda from the context. Here this is a call with one example.
+        """
+        if not isinstance(f, CallExpr) or not any(isinstance(part, LambdaExpr) for part in walk(f.args)):
+            return None
+        api, kinds = self.mapped.api, [ARG_POS] * len(self.lifted)
+        result, function = api.named_type("builtins.object"), api.named_type("builtins.function")
+        wanted = CallableType(self.lifted, kinds, [None] * len(kinds), result, function)
+        with trying(api) as errors:
+            t = get_proper_type(api.get_expression_type(f, type_context=wanted))
+        hides = not isinstance(t, CallableType) or hides_brands(t.ret_type)
+        return None if hides or errors.has_new_errors() else t
 
     @contextmanager
     def _keeping(self, call: CallExpr) -> Iterator[None]:

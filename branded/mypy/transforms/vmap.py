@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 from mypy.checker import TypeChecker
 from mypy.erasetype import remove_instance_last_known_values
+from mypy.errorcodes import ARG_TYPE
+from mypy.errors import ErrorInfo
 from mypy.nodes import (
     ARG_STAR,
     CallExpr,
@@ -38,7 +40,7 @@ from mypy.types import (
 
 from branded.mypy.codes import ERROR
 from branded.mypy.rows.algebra import UNKNOWN, is_a
-from branded.mypy.rows.brand_env import OpenBrands, checker, fail
+from branded.mypy.rows.brand_env import OpenBrands, add_errors, checker, fail, trying
 from branded.mypy.rows.callables import Arg, Transform, formal_of_each, type_for, type_of_lambda
 from branded.mypy.transforms.derivatives import LATER, Derivative
 from branded.mypy.transforms.function_calls import TransformCall, arguments_by_name
@@ -82,6 +84,27 @@ def _typed_dict(e: DictExpr, api: TypeChecker) -> Type | None:
     types = [remove_instance_last_known_values(api.get_expression_type(v)) for _, v in e.items]
     items = dict(zip(names, types, strict=True))
     return TypedDictType(items, set(items), set(), api.named_generic_type("typing._TypedDict", []))
+
+
+def _apply_to_dicts(transform: Transform, f: Expression, args: list[Arg], api: TypeChecker) -> Type:
+    """Return the type of a transformed function's call; a dict display is a TypedDict if a lambda needs one.
+
+    The parameters of a lambda have no annotations that could say so.
+    """
+    displays = [(_typed_dict(a.expression, api) if isinstance(a.expression, DictExpr) else None) for a in args]
+    if not isinstance(f, LambdaExpr) or not any(displays):
+        return transform.apply(f, args)
+    told = list[ErrorInfo]()
+    for given in (args, [a._replace(type=t or a.type) for a, t in zip(args, displays, strict=True)]):
+        with trying(api) as errors:
+            result = transform.apply(f, given)
+        found = errors.filtered_errors()
+        if not any(e.code is ARG_TYPE for e in found):
+            add_errors(api, found)
+            return result
+        told = told or found
+    add_errors(api, told)
+    return result
 
 
 def report_attribute(ctx: AttributeContext, name: str) -> Type:
@@ -198,9 +221,8 @@ class Transforms:
         else:
             arguments = arguments_by_name(transform_call, ("f", "argnums", "has_aux"))
             transform = Derivative.of(TransformCall(what, call, api, self.scope, arguments))
-        return ctx.default_signature.copy_modified(
-            ret_type=transform.apply(f, call_arguments(f, call, self.scope, api))
-        )
+        result = _apply_to_dicts(transform, f, call_arguments(f, call, self.scope, api), api)
+        return ctx.default_signature.copy_modified(ret_type=result)
 
     def _store(self, call: CallExpr, api: TypeChecker) -> Instance:
         """Store a `vmap(lambda …)` whose parameters are not tensors, and return its type; each call checks the body."""

@@ -93,3 +93,13 @@ def steps(k: Tensor, x: Tensor) -> Tensor:
 
 assert_type(vmap(lambda k: vmap(lambda x: steps(k, x))(X))(X), Tensor)
 assert_type(vmap(lambda k: steps(k, X[0]))(X), Tensor)
+
+
+# --- a lambda of which a generic function returns a variant
+def twice(f: Callable[[T], T]) -> Callable[[T], T]:
+    return lambda x: f(f(x))
+
+
+assert_type(vmap(twice(lambda x: x / 2))(X), Tensor)
+assert_type(vmap(twice(twice(lambda x: x.sum() * x)))(X), Tensor)
+assert_type(vmap(lambda x: vmap(twice(lambda y: x * y))(x))(X), Tensor)

@@ -211,3 +211,35 @@ task: Task = {"inputs": Tensor.ones(2), "labels": Tensor([1.0, 2.0, 3.0])}
 vmap(lambda t: trained(Tensor.ones(2), t), in_axes=({"inputs": None, "labels": 0},))(task)
 vmap(trained, in_axes=(None, {"inputs": None, "labels": 0}))(Tensor.ones(2), task)
 vmap(lambda t: shared_norm(t) * t["labels"], in_axes=({"inputs": None, "labels": 0},))(task)
+
+
+# --- mypy's join of values with different brands
+rows = vmap(lambda a: vmap(lambda b: sum([a.sum(), a.sum() * b]))(x[0]))(x)
+pairs = vmap(lambda a: vmap(lambda b: max([b * a, a], key=len))(x[0]))(x)
+picked = vmap(lambda a: vmap(lambda b: {"a": a, "b": a * b}.get("b", a))(x[0]))(x)
+for joined in (rows, pairs, picked):
+    assert isinstance(joined, Tensor)
+    joined.tolist()
+
+
+# --- a TypedDict whose items vary over different brands, made by a call
+class Plant(TypedDict):
+    height: Tensor
+    water: Tensor
+    name: str
+
+
+def growth(plant: Plant, heat: float = 1.0) -> Tensor:
+    return plant["height"] + plant["water"].sum() * heat
+
+
+def watered(plant: Plant, more: Tensor) -> Plant:
+    return Plant(height=plant["height"], water=plant["water"] + more, name=plant["name"])
+
+
+plant = Plant(height=Tensor(1.0), water=x, name="fern")
+growth(plant)
+vmap(lambda h: growth(Plant(height=h, water=x, name="fern")))(x[0]).tolist()
+vmap(lambda h: vmap(lambda w: growth(Plant(height=h, water=w, name="fern")))(x))(x[0]).tolist()
+vmap(lambda h: growth(watered(Plant(height=h, water=x, name="fern"), h)))(x[0]).tolist()
+vmap(lambda h: growth(watered(plant, h), heat=2.0))(x[0]).tolist()

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypedDict, TypeVar
 
 from tinygrad import Tensor
 
@@ -119,3 +119,21 @@ class Logged(Layer):
             case 0:
                 return x
         return super().activated(x)
+
+
+class Body(NamedTuple):
+    place: Tensor
+    mass: Tensor
+
+
+class Place(TypedDict):
+    at: Tensor
+    drag: Tensor
+
+
+def pull(place: Place, towards: Tensor) -> Tensor:
+    return (towards - place["at"]).sum() * place["drag"]
+
+
+def weight(place: Place) -> Place:
+    return Place(at=place["at"], drag=place["drag"] * place["at"].sum())

@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypedDict, TypeVar
 
 from tinygrad import Tensor
 
@@ -382,3 +382,18 @@ def kept_read(a: Tensor) -> Tensor:
 
 
 vmap(lambda a: a + kept_read(a))(x)
+
+
+# --- mistakes in a TypedDict that is made by a call
+class Plant(TypedDict):
+    height: Tensor
+    water: Tensor
+
+
+def growth(plant: Plant) -> Tensor:
+    return plant["height"] + plant["water"]
+
+
+vmap(lambda h: growth(Plant(height=h)))(x)  # E: Missing key "water" for TypedDict "Plant"
+vmap(lambda h: growth(Plant(height=h, water=1)))(x)  # E: TypedDict item "water" has type "Tensor"
+vmap(lambda h: growth(Plant(height=h, water=Tensor(h.item()))))(x)  # E: item: a value that varies over "h"
