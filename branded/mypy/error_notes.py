@@ -6,10 +6,13 @@ will be printed.
 
 from __future__ import annotations
 
+from typing import Literal
+
+from mypy.errorcodes import ErrorCode
 from mypy.errors import ErrorInfo, Errors, ErrorWatcher
 
 from branded.mypy.analysis.source_digest import code_at
-from branded.mypy.codes import is_brand_code
+from branded.mypy.codes import READ, is_brand_code
 from branded.mypy.rows.brand_env import past_watchers, replace_errors
 from branded.mypy.rows.hints import notes_for, truth_of
 
@@ -25,20 +28,27 @@ class _Notes:
         self.watcher = ErrorWatcher(errors, filter_errors=self.filter)
 
     def filter(self, file: str, info: ErrorInfo) -> bool:
-        if info.severity == "error":
+        if info.severity != "error":
+            return False
+        is_ours, is_shown = is_brand_code(info.code), info.code is None or self.errors.is_error_code_enabled(info.code)
+        asked = truth_of(info.message, code_at(file, info)) if not is_ours else None
+        if is_shown or asked is not None:
             replace_errors(self.errors, file, info.line)
-        if info.severity != "error" or info.blocker or is_brand_code(info.code):
+        if info.blocker or is_ours:
             return False
         if self._is_consequence(file, info):
             return True
         code = info.code.code if info.code is not None else ""
-        message, notes = truth_of(info.message, code_at(file, info)) or (info.message, notes_for(info.message))
+        message, notes = asked or (info.message, notes_for(info.message))
         if not notes:
             return False
         if code in _CODES and self._is_told(file, info):
             return True
-        info.message = message
-        self._report(info, notes)
+        if is_shown:
+            info.message = message
+            self._report(info, notes)
+        else:  # mypy's `truthy-bool` is optional, but a batched `if x` is always an error
+            self._report_as(info, READ, message, notes)
         return True
 
     def _is_consequence(self, file: str, info: ErrorInfo) -> bool:
@@ -56,20 +66,32 @@ class _Notes:
 
     def _report(self, info: ErrorInfo, notes: list[str]) -> None:
         """Report an error and its notes; the other watchers have seen it."""
-        errors = self.errors
-        with past_watchers(errors):
-            errors.add_error_info(info)
+        with past_watchers(self.errors):
+            self.errors.add_error_info(info)
             for note in notes:
-                errors.report(
-                    info.line,
-                    info.column,
-                    f"  {note}",
-                    info.code,
-                    severity="note",
-                    origin_span=info.origin_span,
-                    end_line=info.end_line,
-                    end_column=info.end_column,
-                )
+                self._add(info, info.code, f"  {note}", "note")
+
+    def _report_as(self, info: ErrorInfo, code: ErrorCode, message: str, notes: list[str]) -> None:
+        """Report an error with another code, once for each place; the error itself may be reported again."""
+        told = self.errors.error_info_map.get(self.errors.file, ())
+        if any((e.line, e.column, e.code) == (info.line, info.column, code) for e in told):
+            return
+        with past_watchers(self.errors):
+            self._add(info, code, message, "error")
+            for note in notes:
+                self._add(info, code, f"  {note}", "note")
+
+    def _add(self, info: ErrorInfo, code: ErrorCode | None, message: str, severity: Literal["error", "note"]) -> None:
+        self.errors.report(
+            info.line,
+            info.column,
+            message,
+            code,
+            severity=severity,
+            origin_span=info.origin_span,
+            end_line=info.end_line,
+            end_column=info.end_column,
+        )
 
 
 _notes: list[_Notes] = []

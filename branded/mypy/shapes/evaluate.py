@@ -45,7 +45,8 @@ from mypy.nodes import (
     YieldExpr,
     YieldFromExpr,
 )
-from mypy.types import Instance, LiteralType, get_proper_type
+from mypy.operators import unary_op_methods
+from mypy.types import CallableType, Instance, LiteralType, get_proper_type
 
 from branded.mypy.analysis.source.walk import parts, walk
 from branded.mypy.shapes import libraries, tensors
@@ -224,13 +225,16 @@ class Evaluator(Objects):
         """Return whether a condition holds; None if it is unknown."""
         value = self.evaluate(e)
         check_truth(self, value, e)
-        return truth_of(value)
+        result = self.special(value, "__bool__", [], e)
+        return truth_of(value if result is None else result)
 
     def _comparison(self, e: ComparisonExpr) -> Fact:
         values = [self.evaluate(o) for o in e.operands]
         if len(values) != 2:
             return UNKNOWN
         left, right = values
+        if (result := self.by_special_method(e.operators[0], left, right, e)) is not None:
+            return result
         if any(isinstance(v, Shaped) for v in values):
             return tensors.binary(self, e, e.operators[0], left, right, e.operands[0], e.operands[1])
         sizes = {i.axis for v in values for i in (v, *(items_of(v) or ())) if isinstance(i, Size)}
@@ -250,12 +254,16 @@ class Evaluator(Objects):
         return self.binary(e.op, left, self.evaluate(e.right), e, e.left, e.right)
 
     def binary(self, op: str, left: Fact, right: Fact, at: Context, a: Expression, b: Expression) -> Fact:
+        if (result := self.by_special_method(op, left, right, at)) is not None:
+            return result
         if isinstance(left, Shaped) or isinstance(right, Shaped):
             return tensors.binary(self, at, op, left, right, a, b)
         return compute(op, left, right)
 
     def _unary(self, e: UnaryExpr) -> Fact:
         value = self.evaluate(e.expr)
+        if (result := self.special(value, unary_op_methods.get(e.op, ""), [], e)) is not None:
+            return result
         if e.op == "not":
             check_truth(self, value, e.expr)
         if isinstance(value, Shaped):
@@ -277,7 +285,11 @@ class Evaluator(Objects):
         if isinstance(e.index, SliceExpr):
             bounds = (e.index.begin_index, e.index.end_index, e.index.stride)
             return slice_of(base, [self.evaluate(b) if b else NONE for b in bounds])
-        return item_at(base, self.evaluate(e.index))
+        index = self.evaluate(e.index)
+        if (item := self.special(base, "__getitem__", [index], e)) is not None:
+            return item
+        self.check_key(e, base, index)
+        return item_at(base, index)
 
     def _yield(self, e: YieldExpr | YieldFromExpr) -> Fact:
         value = self.evaluate(e.expr)
@@ -343,6 +355,8 @@ class Evaluator(Objects):
         items = items_of(value)
         if items is not None:
             return items
+        if isinstance(value, Mutable) and (iterator := self.special(value, "__iter__", [], self.caller)) is not None:
+            return self.iterate(iterator)
         if isinstance(value, Shaped) and value.axes:
             return Shaped(value.axes[1:], value.brands)
         if isinstance(value, Mutable) and value.kind == "dict" and value.items is not None:

@@ -16,6 +16,7 @@ from mypy.nodes import (
     Context,
     ContinueStmt,
     Decorator,
+    DelStmt,
     Expression,
     ExpressionStmt,
     ForStmt,
@@ -41,13 +42,16 @@ from mypy.nodes import (
     WhileStmt,
     WithStmt,
 )
+from mypy.operators import op_methods
 
 from branded.mypy.analysis.source.walk import walk
 from branded.mypy.codes import SHAPE
 from branded.mypy.shapes import libraries
 from branded.mypy.shapes.axes import format_axes
+from branded.mypy.shapes.brands import check_truth
 from branded.mypy.shapes.case_patterns import matches
 from branded.mypy.shapes.function_bodies import LEFT, RAISED, Ended, FunctionCalls, Maybe, without_raised
+from branded.mypy.shapes.rules.iterables import check_count, check_known_count
 from branded.mypy.shapes.shared_results import Sharing
 from branded.mypy.shapes.state import STEPS, OutOfSteps
 from branded.mypy.shapes.values import (
@@ -62,8 +66,8 @@ from branded.mypy.shapes.values import (
     Shaped,
     Size,
     Stream,
-    Tuple,
     changed,
+    forget,
     is_any_axis,
     is_same,
     items_of,
@@ -121,9 +125,14 @@ class Interpreter(FunctionCalls):
                 self._assignment(s)
             case OperatorAssignmentStmt():
                 left, right = self.evaluate(s.lvalue), self.evaluate(s.rvalue)
-                if isinstance(left, Mutable):
+                result = self.special(left, f"__i{op_methods[s.op].removeprefix('__')}", [right], s)
+                if isinstance(left, Mutable) and left.kind != "object":
                     left.forget()
-                self.assign(s.lvalue, self.binary(s.op, left, right, s, s.lvalue, s.rvalue))
+                if result is None:
+                    result = self.binary(s.op, left, right, s, s.lvalue, s.rvalue)
+                self.assign(s.lvalue, result)
+            case DelStmt(expr=IndexExpr() as e):
+                forget(self.evaluate(e.base))
             case ReturnStmt():
                 return self.evaluate(s.expr) if s.expr is not None else NONE
             case RaiseStmt():
@@ -141,7 +150,7 @@ class Interpreter(FunctionCalls):
             case TryStmt():
                 return self._try(s)
             case AssertStmt():
-                self._assert_shape(s, s.expr)
+                self._assert(s, s.expr)
             case FuncDef():
                 self.frame.names[s] = Function(s, self.frame)
             case Decorator():
@@ -165,22 +174,14 @@ class Interpreter(FunctionCalls):
         value = self.evaluate(s.rvalue)
         for target in s.lvalues:
             node = target.node if isinstance(target, NameExpr) else None
-            self._check_count(target, s.rvalue, value)
+            if isinstance(target, TupleExpr):
+                check_known_count(self, target, s.rvalue, value)
             declared = node.type if isinstance(node, Var) and s.type is not None else None
             kept = self.declared_variable(s, target, declared, value) if declared is not None else value
             is_unnamed = isinstance(kept, Size) and is_any_axis(kept.axis)
             if is_unnamed and isinstance(target, NameExpr):
                 kept = self.symbol(target.name, s.line)
             self.assign(target, kept)
-
-    def _check_count(self, target: Expression, e: Expression, value: Fact) -> None:
-        """Report `n, d = x.shape` and `a, b = x.chunk(3)`, whose length mypy does not know, for other lengths."""
-        name = getattr(e.callee if isinstance(e, CallExpr) else e, "name", "")
-        if not isinstance(target, TupleExpr) or not isinstance(value, Tuple) or name not in ("shape", "chunk", "split"):
-            return
-        values, names = len(value.items), len(target.items)
-        if values != names and not any(isinstance(t, StarExpr) for t in target.items):
-            self.report(target, SHAPE, f"{name}: there are {values} values for {names} names")
 
     def assign(self, target: Expression, value: Fact) -> None:
         match target:
@@ -212,6 +213,7 @@ class Interpreter(FunctionCalls):
     def _unpack(self, targets: list[Expression], value: Fact, at: Context) -> None:
         items = items_of(value)
         star = next((i for i, t in enumerate(targets) if isinstance(t, StarExpr)), None)
+        check_count(self, value, len(targets), star is not None, at)
         if items is None:
             each = self.iterate(value)
             items = [each] * len(targets) if isinstance(each, Fact) else None
@@ -372,11 +374,13 @@ class Interpreter(FunctionCalls):
         last = self.execute(s.finally_body.body) if s.finally_body is not None else None
         return value if last is None else last
 
-    def _assert_shape(self, s: AssertStmt, e: Expression) -> None:
+    def _assert(self, s: AssertStmt, e: Expression) -> None:
+        """Report `assert x.shape == (4, 3)` for another shape, and `assert x > 0` for a batched value."""
         if isinstance(e, OpExpr) and e.op == "and":
-            self._assert_shape(s, e.left)
-            return self._assert_shape(s, e.right)
+            self._assert(s, e.left)
+            return self._assert(s, e.right)
         value = self.evaluate(e)
+        check_truth(self, value, e)
         if value != Const(False) or not isinstance(e, ComparisonExpr) or e.operators != ["=="]:
             return None
         shape = next((o for o in e.operands if isinstance(o, MemberExpr) and o.name == "shape"), None)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from difflib import get_close_matches
+
 from mypy.nodes import (
     AssignmentStmt,
     CallExpr,
@@ -9,6 +12,7 @@ from mypy.nodes import (
     Decorator,
     Expression,
     FuncDef,
+    IndexExpr,
     NameExpr,
     OverloadedFuncDef,
     RefExpr,
@@ -18,12 +22,14 @@ from mypy.nodes import (
     TypeInfo,
     Var,
 )
-from mypy.types import Instance, TupleType, Type, get_proper_type
+from mypy.operators import op_methods, reverse_op_methods
+from mypy.types import Instance, TupleType, Type, TypedDictType, get_proper_type
 
 from branded.mypy.axes.types import axes_of, has_axes, is_named, is_variable
+from branded.mypy.codes import ERROR
 from branded.mypy.rows.algebra import TENSOR, VEC
 from branded.mypy.shapes import libraries, tensors
-from branded.mypy.shapes.other_files import decorators_of, function_of, is_user_name
+from branded.mypy.shapes.other_files import decorators_of, function_of, is_user_name, path_of
 from branded.mypy.shapes.rules import modules
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
@@ -92,6 +98,36 @@ class Objects(FileState):
             return self._from_decorator(found, own, e)
         f = self.body_of(found) if isinstance(found, FuncDef) else None
         return Function(f.node, f.frame, (own,)) if f is not None else UNKNOWN
+
+    def special(self, value: Fact, name: str, given: Sequence[Fact], at: Context) -> Fact | None:
+        """Return the result of a special method, such as `__add__`, of an object; None if its class has none."""
+        if not isinstance(value, Mutable) or value.kind != "object" or value.info is None:
+            return None
+        found = value.info.get(name)
+        if found is None or found.plugin_generated or not isinstance(implementation(found.node), FuncDef | Decorator):
+            return None
+        method = self.from_class(value, name, at)
+        return self.call_function(method, Arguments([*given]), at) if isinstance(method, Function) else None
+
+    def by_special_method(self, op: str, left: Fact, right: Fact, at: Context) -> Fact | None:
+        """Return `left op right` if a class of the program defines it."""
+        name = op_methods.get(op, "")
+        if op == "in":
+            left, right = right, left
+        result = self.special(left, name, [right], at)
+        return self.special(right, reverse_op_methods.get(name, ""), [left], at) if result is None else result
+
+    def check_key(self, e: IndexExpr, base: Fact, index: Fact) -> None:
+        """Report a key that a dict certainly does not have; mypy reports the keys of a TypedDict."""
+        if not isinstance(base, Mutable) or base.kind != "dict" or base.items is None or not isinstance(index, Const):
+            return
+        t = self.api.lookup_type_or_none(e.base) if path_of(e) is None else None
+        if index.value in base.items or isinstance(get_proper_type(t) if t is not None else None, TypedDictType):
+            return
+        keys = [repr(k) for k in base.items]
+        near = get_close_matches(repr(index.value), keys, 1)
+        fixes = [f"try:   {near[0]}"] if near else []
+        self.report(e, ERROR, f"dict: there is no key {index.value!r}", f"keys: {', '.join(keys)}", *fixes)
 
     def from_class(self, base: Mutable, name: str, at: Context) -> Fact:
         if base.info is None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from mypy.errorcodes import CALL_ARG, CALL_OVERLOAD, NO_UNTYPED_CALL
+from mypy.errorcodes import CALL_ARG, CALL_OVERLOAD, NO_UNTYPED_CALL, TRUTHY_BOOL
 from mypy.errors import ErrorInfo
 from mypy.nodes import ARG_NAMED, ARG_POS, CallExpr, Expression, FuncDef, LambdaExpr, RefExpr, TempNode
 from mypy.plugin import FunctionSigContext
@@ -70,7 +70,7 @@ class ExampleCall(NamedTuple):
             if not more.has_new_errors():
                 return again
         for error in errors.filtered_errors():
-            if is_brand_code(error.code):  # from a vmap within f
+            if is_brand_code(error.code) or error.code is TRUTHY_BOOL:  # in the body of f
                 add_errors(api, [error])
             elif error.severity == "error" and error.code is not NO_UNTYPED_CALL:
                 self._explain(error)

@@ -7,8 +7,11 @@ from collections.abc import Callable
 from functools import reduce
 from itertools import combinations, pairwise, product
 
-from mypy.nodes import Context
+from mypy.nodes import CallExpr, Context, Expression, StarExpr, TupleExpr
 
+from branded.mypy.axes.types import known_length
+from branded.mypy.codes import SHAPE
+from branded.mypy.shapes.axes import format_axes
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
     NONE,
@@ -17,6 +20,7 @@ from branded.mypy.shapes.values import (
     Const,
     Fact,
     LibraryName,
+    Shaped,
     Size,
     Stream,
     Tuple,
@@ -166,3 +170,22 @@ ITERABLES: dict[str, Rule] = {
     "itertools.starmap": _starmap,
 }
 """The results of these functions, by name."""
+
+
+def check_known_count(run: FileState, target: TupleExpr, e: Expression, value: Fact) -> None:
+    """Report `n, d = x.shape` and `a, b = x.chunk(3)`, whose length mypy does not know, for other lengths."""
+    name = getattr(e.callee if isinstance(e, CallExpr) else e, "name", "")
+    if not isinstance(value, Tuple) or name not in ("shape", "chunk", "split"):
+        return
+    values, names = len(value.items), len(target.items)
+    if values != names and not any(isinstance(t, StarExpr) for t in target.items):
+        run.report(target, SHAPE, f"{name}: there are {values} values for {names} names")
+
+
+def check_count(run: FileState, value: Fact, names: int, has_star: bool, at: Context) -> None:
+    """Report `a, b = x` for a tensor of another length."""
+    axes = value.axes if isinstance(value, Shaped) else None
+    n = known_length(axes[0]) if axes else None
+    if axes and n is not None and (n < names - 1 if has_star else n != names):
+        values = "is 1 value" if n == 1 else f"are {n} values"
+        run.report(at, SHAPE, f"unpacking: there {values} for {names} names", f"given: shape {format_axes(axes)}")

@@ -112,7 +112,8 @@ def _follow_sorted(run: FileState, given: Arguments, at: Context) -> Fact:
 
 
 def _any(run: FileState, given: Arguments, at: Context) -> Fact:
-    for item in items_of(given.get(0, "iterable")) or ():
+    items = run.iterate(given.get(0, "iterable") or UNKNOWN)
+    for item in items if isinstance(items, list) else [items] if items is not None else ():
         check_truth(run, item, at)
     return UNKNOWN
 
@@ -157,6 +158,13 @@ def _number(run: FileState, given: Arguments, at: Context, kind: str) -> Fact:
     return NUMBER if kind == "float" else UNKNOWN
 
 
+def _format(run: FileState, given: Arguments, at: Context) -> Fact:
+    value, *spec = given.positional or [UNKNOWN]
+    if isinstance(value, Shaped) and spec and spec != [Const("")]:
+        check_read(run, value, "format", at)
+    return UNKNOWN
+
+
 def _partial(run: FileState, given: Arguments, at: Context) -> Fact:
     if not given.positional:
         return UNKNOWN
@@ -199,6 +207,7 @@ RULES: dict[str, Rule] = {
     "builtins.type": _type,
     "builtins.float": partial(_number, kind="float"),
     "builtins.bool": partial(_number, kind="bool"),
+    "builtins.format": _format,
     "dataclasses.replace": _replace,
     "builtins.int": partial(_number, kind="int"),
 }
@@ -207,6 +216,8 @@ RULES: dict[str, Rule] = {
 def method(run: FileState, f: LibraryName, given: Arguments, at: Context) -> Fact:
     """Return the result of a method of a list, a dict, a named tuple or a layer."""
     owner = f.owner
+    if owner == Const("{:{}}") and f.name == "format" and len(given.positional) == 2:  # f"{x:.2f}"
+        _format(run, given, at)
     if isinstance(owner, Mutable) and owner.kind == "dict" and owner.items is not None:
         match f.name:
             case "values":
