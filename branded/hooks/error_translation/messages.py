@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import functools
 import inspect
 import math
 import re
@@ -64,7 +65,8 @@ def _too_few_axes(r: Refused) -> BrandedError | None:
     """Return the error for a method that works when its operands have leading axes of one entry."""
     axes = max((t.ndim for _, t in r.operands), default=0)
     for missing in (1, 2, 3):
-        if r.works(lambda more=(1,) * missing: r.method(*_with_axes(r.args, axes, more), **r.kwargs)):
+        args = _with_axes(r.args, axes, (1,) * missing)
+        if r.works(functools.partial(r.method, *args, **r.kwargs)):
             message = f"it takes {axes + missing} or more axes, and {the_value()} has {axes}"
             label, x = r.operands[0]
             text = r.operand(label) or "x"

@@ -46,7 +46,7 @@ from mypy.nodes import (
     YieldFromExpr,
 )
 from mypy.operators import unary_op_methods
-from mypy.types import CallableType, Instance, LiteralType, get_proper_type
+from mypy.types import Instance, LiteralType, get_proper_type
 
 from branded.mypy.analysis.source.walk import parts, walk
 from branded.mypy.shapes import libraries, tensors

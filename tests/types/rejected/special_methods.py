@@ -1,8 +1,9 @@
 # --- objects define their own operators
 from dataclasses import dataclass
 
-from branded import grad, random, vmap
 from tinygrad import Tensor
+
+from branded import grad, random, vmap
 
 
 @dataclass
@@ -74,7 +75,7 @@ params = {"w": Tensor.ones(2), "b": Tensor(0.0)}
 vmap(loss, in_axes=(None, 0))(params, xs)
 if "bias" in params:
     params["bias"]
-try:
+try:  # noqa: SIM105
     params["c"]
 except KeyError:
     pass
