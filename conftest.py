@@ -15,6 +15,7 @@ from tests.support.documents import Module, Page, end
 
 def pytest_configure() -> None:
     os.environ.setdefault("DEV", Device.DEFAULT)  # programs that tests start need not search for a device
+    os.environ.setdefault("SPEC", "1")  # check all graphs, which users do not
     activation.activate()  # before a test replaces a method of Tensor
     if "PYTEST_XDIST_WORKER" in os.environ:
         private_api.worker.PARALLEL.value = 0  # there is already one worker per core

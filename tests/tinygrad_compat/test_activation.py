@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tinygrad import Tensor, TinyJit, dtypes
-from tinygrad.uop.ops import Ops
+from tinygrad.uop.ops import Ops, UOp
 
 import branded
 from branded import (
@@ -247,3 +247,17 @@ def test_snapshot_reads_each_owner_once() -> None:
     assert private_api.ops in owners and Tensor in owners
     assert not [o for o in owners if (getattr(o, "__module__", None) or o.__name__).startswith("tinygrad.runtime.auto")]
     assert len(set(map(id, owners))) == len(owners)
+
+
+def test_graphs_of_this_package_are_checked_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = private_api.spec
+    wrong = UOp(Ops.ADD, dtypes.float32, (UOp.const(1, dtypes.int32), UOp.const(2.0, dtypes.float32)))
+    monkeypatch.delenv("SPEC", raising=False)
+    with activation.running_block():
+        spec.type_verify([wrong], spec.spec_program)
+        monkeypatch.setenv("SPEC", "1")
+        with pytest.raises(RuntimeError, match="UOp verification failed"):
+            spec.type_verify([wrong], spec.spec_program)
+    monkeypatch.delenv("SPEC")
+    with pytest.raises(RuntimeError, match="UOp verification failed"):  # a plain program
+        spec.type_verify([wrong], spec.spec_program)
