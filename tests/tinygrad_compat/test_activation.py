@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -261,3 +262,17 @@ def test_graphs_of_this_package_are_checked_on_request(monkeypatch: pytest.Monke
     monkeypatch.delenv("SPEC")
     with pytest.raises(RuntimeError, match="UOp verification failed"):  # a plain program
         spec.type_verify([wrong], spec.spec_program)
+
+
+@pytest.mark.parametrize("name", ["old", "new"])
+def test_record_finds_replaced_and_new_names(name: str) -> None:
+    module: Any = ModuleType("tinygrad.recorded")
+    module.old, module.other = (lambda: "plain"), 1
+
+    def install() -> None:
+        setattr(module, name, lambda: "ours")
+
+    activation.record(install, [module])
+    assert module.old() == "plain"  # outside of our code
+    with activation.running_block():
+        assert getattr(module, name)() == "ours"
