@@ -91,16 +91,16 @@ class ExampleCall(NamedTuple):
         f, args, _, lifted, mapped = self
         if isinstance(f, LambdaExpr | RefExpr) or (isinstance(f, CallExpr) and not _returns_function(f)):
             return f
-        if (inferred := self._inferred_function(f)) is not None:
-            return TempNode(inferred, context=mapped.at)
-        t = get_proper_type(mapped.api.get_expression_type(f))
+        inferred = self._inferred_function(f)
+        t = get_proper_type(inferred or mapped.api.get_expression_type(f))
         if not isinstance(t, CallableType):
             return f
         call = synthetic_call(f, lifted, args, mapped.at)
         by_formal = arguments_by_formal(t, call, mapped.api)
         held = definition_of(t, None, mapped.api)
         sig = mapped.scope.plain_call(FunctionSigContext(by_formal, t, call, mapped.api), held)
-        return f if sig is None else TempNode(sig, context=mapped.at)
+        own = sig or inferred
+        return f if own is None else TempNode(own, context=mapped.at)
 
     def _inferred_function(self, f: Expression) -> Type | None:
         """Return the type of a function that a call with a lambda returns, such as `twice(lambda x: x / 2)`.

@@ -103,3 +103,10 @@ def twice(f: Callable[[T], T]) -> Callable[[T], T]:
 assert_type(vmap(twice(lambda x: x / 2))(X), Tensor)
 assert_type(vmap(twice(twice(lambda x: x.sum() * x)))(X), Tensor)
 assert_type(vmap(lambda x: vmap(twice(lambda y: x * y))(x))(X), Tensor)
+
+
+def both(f: Callable[[Tensor], Tensor], g: Callable[[Tensor], Tensor]) -> Callable[[Tensor], tuple[Tensor, Tensor]]:
+    return lambda x: (f(x), g(x))
+
+
+assert_type(vmap(both(lambda x: x.min(), lambda x: x.max()))(X), tuple[Tensor, Tensor])
