@@ -23,7 +23,7 @@ from mypy.nodes import (
     Var,
 )
 from mypy.operators import op_methods, reverse_op_methods
-from mypy.types import Instance, TupleType, Type, TypedDictType, get_proper_type
+from mypy.types import Instance, TupleType, Type, get_proper_type
 
 from branded.mypy.axes.types import axes_of, has_axes, is_named, is_variable
 from branded.mypy.codes import ERROR
@@ -119,15 +119,20 @@ class Objects(FileState):
 
     def check_key(self, e: IndexExpr, base: Fact, index: Fact) -> None:
         """Report a key that a dict certainly does not have; mypy reports the keys of a TypedDict."""
-        if not isinstance(base, Mutable) or base.kind != "dict" or base.items is None or not isinstance(index, Const):
+        if not isinstance(base, Mutable) or base.kind != "dict" or not base.items or not isinstance(index, Const):
             return
-        t = self.api.lookup_type_or_none(e.base) if path_of(e) is None else None
-        if index.value in base.items or isinstance(get_proper_type(t) if t is not None else None, TypedDictType):
+        if index.value in base.items or not self._is_dict(e.base):
             return
         keys = [repr(k) for k in base.items]
         near = get_close_matches(repr(index.value), keys, 1)
         fixes = [f"try:   {near[0]}"] if near else []
         self.report(e, ERROR, f"dict: there is no key {index.value!r}", f"keys: {', '.join(keys)}", *fixes)
+
+    def _is_dict(self, e: Expression) -> bool:
+        """Return whether mypy knows that a value is a dict, and not a TypedDict."""
+        declared = e.node.type if isinstance(e, NameExpr) and isinstance(e.node, Var) else None
+        found = declared or (self.api.lookup_type_or_none(e) if path_of(e) is None else None)
+        return found is not None and isinstance(get_proper_type(found), Instance)
 
     def from_class(self, base: Mutable, name: str, at: Context) -> Fact:
         if base.info is None:
