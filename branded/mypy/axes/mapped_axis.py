@@ -79,6 +79,7 @@ class Mapped:
         elif self.told_by is None:
             wrong = f"axis_name: {other}, and {what} is mapped over `{name}`"
             fail(self.api, self.at, ERROR, wrong, note, f"try:   use another axis in in_axes, or axis_name={name}")
+            self.axis, self.told_by = axis, (what, t)
         else:
             before, tree = self.told_by
             fail(

@@ -186,6 +186,8 @@ class Evaluator(Objects):
             literal = t.last_known_value if isinstance(t, Instance) else t
             if isinstance(literal, LiteralType) and node.is_final:
                 return Const(literal.value)
+            if not is_own and (value := self.variable_of_other(node)) is not UNKNOWN:
+                return value
         if fullname == "__name__" or (isinstance(node, Var) and node.name == "__name__"):
             return Const("__main__")
         is_library = fullname.startswith(libraries.KNOWN)
@@ -379,7 +381,7 @@ class Evaluator(Objects):
         if isinstance(f, LibraryName) and f.name == "typing.cast":
             return self.evaluate(e.args[1])
         given, outer = self.arguments(e), self.caller
-        self.caller = e
+        self.caller = e if path_of(e) is None else outer
         value = self.call(f, given, e)
         self.caller = outer
         return value

@@ -84,7 +84,7 @@ class Interpreter(FunctionCalls):
     """Follows a file from its first statement to its last, then the functions that were not called, callers first."""
 
     def run(self) -> None:
-        self.results, self.misdeclared = {}, set()
+        self.results, self.variables, self.misdeclared = {}, {}, set()
         self.sharing = Sharing(self, self.results)
         try:
             self.execute(list(self.tree.defs))

@@ -21,14 +21,15 @@ from mypy.nodes import (
 )
 from mypy.types import CallableType, Instance, Type, get_proper_type
 
+from branded.mypy.analysis.source_digest import Kept, keep, use
 from branded.mypy.axes.types import axes_of, is_variable, unify_axes
 from branded.mypy.codes import AXES, ERROR
 from branded.mypy.shapes.axes import format_axes
 from branded.mypy.shapes.evaluate import Evaluator
 from branded.mypy.shapes.objects import declared_value
-from branded.mypy.shapes.other_files import path_of
+from branded.mypy.shapes.other_files import path_of, variable_of
 from branded.mypy.shapes.shared_results import Key, KnownResult, Sharing, key_of, result_of
-from branded.mypy.shapes.state import DEEPEST, Yields
+from branded.mypy.shapes.state import DEEPEST, STEPS, STEPS_OF_A_VARIABLE, OutOfSteps, Yields
 from branded.mypy.shapes.values import (
     NONE,
     UNKNOWN,
@@ -40,10 +41,12 @@ from branded.mypy.shapes.values import (
     Stream,
     Tuple,
     Variables,
+    brands_of,
     changed,
     forget,
     is_frozen,
     is_immutable,
+    is_lasting,
     join,
     list_of,
 )
@@ -82,6 +85,8 @@ class FunctionCalls(Evaluator):
     results: dict[Key, KnownResult]
     """The results of functions of a module."""
     sharing: Sharing
+    variables: dict[Var, Kept[Fact]]
+    """The values of the variables of other files."""
     misdeclared: set[Context]
     """The places where a result differs from its declaration, so that one of another file is reported once."""
 
@@ -117,6 +122,35 @@ class FunctionCalls(Evaluator):
         if (changed[0], self.told if is_elsewhere else len(self.findings)) == before:
             self.results[key] = result_of(self, result, used)
         return result
+
+    def variable_of_other(self, node: Var) -> Fact:
+        """Return the value of a global variable of another file that nothing can change, else UNKNOWN."""
+        if (found := variable_of(node, self.api)) is None:
+            return UNKNOWN
+        if node not in self.variables:
+            self.variables[node] = UNKNOWN, set()  # while its own value needs it
+            self.variables[node] = keep(lambda: self._evaluate_alone(*found))
+        value = use(self.variables[node], self.api)
+        return self.declared(node.type, value) if node.type is not None and isinstance(value, Shaped) else value
+
+    def _evaluate_alone(self, e: Expression, frame: Variables) -> Fact:
+        """Evaluate code of another file, which neither depends on the state of this run nor changes it."""
+        before = dict(vars(self))
+        self.frame, self.results, self.shares, self.uncertain = frame, {}, False, 1
+        self.sharing, self.steps, self.inside, self.compared = (
+            Sharing(self, self.results),
+            STEPS - STEPS_OF_A_VARIABLE,
+            0,
+            set(),
+        )
+        self.calls, self.opened, self.sizes, self.yields, self.stores = [], [], [], [], []
+        try:
+            value = self.evaluate(e)
+        except OutOfSteps:
+            value = UNKNOWN
+        vars(self).clear()
+        vars(self).update(before)
+        return value if is_lasting(value) else UNKNOWN
 
     def _run_function(self, f: Function, given: Arguments, at: Context) -> Fact:
         node = f.node
@@ -187,6 +221,8 @@ class FunctionCalls(Evaluator):
         if axes is not None and not is_told and isinstance(value, Shaped):
             wrong = f"{getattr(target, 'name', '=')}: the value has the axes {format_axes(value.axes or ())}"
             self.report(s, AXES, f"{wrong}, and {format_axes(axes)} is declared")
+        if axes is not None:  # the mistake is also the cause of mistakes where the variable is used
+            return Shaped(None, brands_of(value))
         return self.declared(declared, value)
 
     def _declared_result(self, f: FuncDef | LambdaExpr, declared: Type, result: Fact) -> Fact:

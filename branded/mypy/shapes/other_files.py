@@ -1,4 +1,4 @@
-"""Functions of other files: their bodies in mypy's syntax, with resolved names, made from Python's syntax trees.
+"""Functions and variables of other files: their code in mypy's syntax with resolved names, made from Python's trees.
 
 mypy does not always keep the bodies of functions of other files. Making them always lets runs with and without mypy's
 cache report the same errors.
@@ -7,8 +7,10 @@ cache report the same errors.
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from mypy.checker import TypeChecker
 from mypy.errors import Errors
@@ -54,13 +56,25 @@ Source = ast.FunctionDef | ast.AsyncFunctionDef
 def function_of(node: FuncDef, api: TypeChecker) -> Function | None:
     """Return a function of another file with its body, or None if its source is missing or may be incomplete."""
     module = _module_of(node.fullname, api)
-    if module is None or module is api.tree:
+    return _parse(module, api).function(node, module, api) if module is not None and module is not api.tree else None
+
+
+def variable_of(node: Var, api: TypeChecker) -> tuple[Expression, Variables] | None:
+    """Return the value of a global variable of another file and the variables around it; None if it may change."""
+    module = _module_of(node.fullname, api)
+    if module is None or module is api.tree or node.fullname != f"{module.fullname}.{node.name}":
         return None
+    parsed = _parse(module, api)
+    value = parsed.variable(node.name, module, api)
+    return (value, parsed.frame) if value is not None else None
+
+
+def _parse(module: MypyFile, api: TypeChecker) -> _Parsed:
     depend_on_source(module, api)
     if module not in _parsed:
         tree = parse(module.path, file_version(module.path))
-        _parsed[module] = _Parsed(_functions(tree) if tree is not None else {})
-    return _parsed[module].function(node, module, api)
+        _parsed[module] = _Parsed(tree if tree is not None else ast.Module([], []))
+    return _parsed[module]
 
 
 def decorators_of(f: FuncDef | LambdaExpr) -> list[Expression]:
@@ -97,11 +111,30 @@ def _module_of(fullname: str, api: TypeChecker) -> MypyFile | None:
 
 @dataclass
 class _Parsed:
-    """A parsed file: its functions and methods by name, and those that were called, in mypy's syntax."""
+    """A parsed file: its functions, methods and variables by name, and those that were used, in mypy's syntax."""
 
-    sources: dict[str, Source]
+    tree: ast.Module
     made: dict[str, FuncDef] = field(default_factory=dict)
+    values: dict[str, Expression] = field(default_factory=dict)
     frame: Variables = field(default_factory=Variables)
+
+    @cached_property
+    def sources(self) -> dict[str, Source]:
+        return _functions(self.tree)
+
+    @cached_property
+    def variables(self) -> dict[str, ast.expr]:
+        return _variables(self.tree)
+
+    def variable(self, name: str, module: MypyFile, api: TypeChecker) -> Expression | None:
+        """Return the value of a variable that is bound once; None if the file has none with this name."""
+        if name not in self.values:
+            if (source := self.variables.get(name)) is None:
+                return None
+            value = self.values[name] = _converter(module, api).visit(source)
+            _resolve(value, [], (module.names, api.modules["builtins"].names))
+            _paths.update(dict.fromkeys([value, *walk(value)], module.path))
+        return self.values[name]
 
     def function(self, node: FuncDef, module: MypyFile, api: TypeChecker) -> Function | None:
         """Return the function that mypy knows as `node`; None if the file has none with this name."""
@@ -128,14 +161,17 @@ _paths: dict[Context, str] = new_cache()
 
 def _convert(source: Source, module: MypyFile, api: TypeChecker) -> FuncDef | Decorator:
     """Return a function in mypy's syntax."""
+    f = _converter(module, api).visit(source)
+    assert isinstance(f, FuncDef | Decorator)
+    return f
+
+
+def _converter(module: MypyFile, api: TypeChecker) -> ASTConverter:
     options = Options()
     options.python_version = api.options.python_version
     errors = Errors(options)
     errors.set_file(module.path, module.fullname, options)
-    converter = ASTConverter(options, False, errors, strip_function_bodies=False, path=module.path)
-    f = converter.visit(source)
-    assert isinstance(f, FuncDef | Decorator)
-    return f
+    return ASTConverter(options, False, errors, strip_function_bodies=False, path=module.path)
 
 
 def _functions(tree: ast.Module) -> dict[str, Source]:
@@ -156,6 +192,35 @@ def _all_functions(statements: Sequence[ast.stmt], prefix: str) -> Iterator[tupl
             yield f"{prefix}{s.name}", s
         elif isinstance(s, ast.ClassDef):
             yield from _all_functions(s.body, f"{prefix}{s.name}.")
+
+
+def _variables(tree: ast.Module) -> dict[str, ast.expr]:
+    """Return the values of the global variables that only one statement of a file binds."""
+    bound = Counter(_stored_names(tree.body))
+    names = {name for part in ast.walk(tree) if isinstance(part, ast.Global) for name in part.names}
+    values: dict[str, ast.expr] = {}
+    for s in tree.body:
+        targets = s.targets if isinstance(s, ast.Assign) else [s.target] if isinstance(s, ast.AnnAssign) else []
+        value = s.value if isinstance(s, ast.Assign | ast.AnnAssign) else None
+        for target in targets:
+            if value is not None and isinstance(target, ast.Name) and bound[target.id] == 1 and target.id not in names:
+                values[target.id] = value
+    return values
+
+
+def _stored_names(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """Yield the names that statements bind or delete, except in functions and classes."""
+    for node in nodes:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.alias):
+            yield (node.asname or node.name).partition(".")[0]
+        elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            yield node.id
+        elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar) and node.name is not None:
+            yield node.name
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            yield from _stored_names(ast.iter_child_nodes(node))
 
 
 def _resolve(node: object, scopes: list[Scope], tables: Sequence[SymbolTable]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mypy.checker import TypeChecker
 from mypy.errorcodes import ErrorCode
-from mypy.nodes import Context, Expression, FuncDef, LambdaExpr
+from mypy.nodes import Context, Expression, FuncDef, LambdaExpr, Var
 from mypy.types import CallableType, LiteralType, Type, TypeVarId, TypeVarType
 
 from branded.mypy.axes.types import SIZE
@@ -24,6 +24,8 @@ STEPS = 40_000
 """The maximum number of expressions that are evaluated for a file."""
 DEEPEST = 30
 """The maximum depth of calls that are followed."""
+STEPS_OF_A_VARIABLE = 400
+"""The maximum number of expressions that are evaluated for a global variable of another file."""
 
 
 class OutOfSteps(Exception):
@@ -71,7 +73,7 @@ class FileState:
         self.calls: list[tuple[FuncDef | LambdaExpr, Context]] = []
         """The functions of this file that are running, and where they are called."""
         self.caller = Context()
-        """The innermost call, also of a function without a body, such as a vmap that is kept."""
+        """The innermost call in this file, also of a function without a body, such as a vmap that is kept."""
         self.entered: set[FuncDef | LambdaExpr] = set()
         self.findings: dict[tuple[int, str], ShapeMistake] = {}
         self.compared: set[Type] = set()
@@ -92,6 +94,9 @@ class FileState:
         raise NotImplementedError
 
     def call_function(self, f: Function, given: Arguments, at: Context) -> Fact:
+        raise NotImplementedError
+
+    def variable_of_other(self, node: Var) -> Fact:
         raise NotImplementedError
 
     def binary(self, op: str, left: Fact, right: Fact, at: Context, a: Expression, b: Expression) -> Fact:
@@ -125,10 +130,10 @@ class FileState:
         self.told += 1
         if path is not None:  # in another file: the error is at the call in this file
             places = [i for i, (_, call) in enumerate(calls) if path_of(call) is None]
-            if not places:
+            if not places and self.caller.line < 0:
                 return
             notes = (*notes, f"where: {Path(path).name}:{at.line}, in `{getattr(calls[-1][0], 'name', 'lambda')}`")
-            at, calls = calls[places[-1]][1], calls[: places[-1]]
+            at, calls = (calls[places[-1]][1], calls[: places[-1]]) if places else (self.caller, [])
         lines = [call.line for _, call in calls if call.line != at.line and path_of(call) is None]
         called = [f"call:  line {lines[-1]}"] if lines and not is_note else []
         fixes = [note for note in notes if note.startswith("try:")]

@@ -253,6 +253,15 @@ def is_immutable(value: Fact) -> bool:
     return is_literal or isinstance(value, Shaped | Size | Number) or value is UNKNOWN
 
 
+def is_lasting(value: Fact) -> bool:
+    """Return whether no later code can change a value."""
+    if isinstance(value, Tuple):
+        return all(map(is_lasting, value.items))
+    if isinstance(value, Mutable):
+        return value.info is not None and is_frozen(value.info) and all(map(is_lasting, (value.items or {}).values()))
+    return isinstance(value, Const | Function | Wrapped | Class | LibraryName) or is_immutable(value)
+
+
 def as_number(value: Fact | None) -> int | None:
     """Return the value of a known int, else None."""
     v = value.value if isinstance(value, Const) else None

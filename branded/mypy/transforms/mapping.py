@@ -101,7 +101,7 @@ class Vmap:
         if not (o.is_repeat or is_told):
             unused_batch.report_unused_batch(example, inside)
         # the result of all examples
-        return stacked_result(self._without_joins(inside, args), o.out_axes, mapped)
+        return stacked_result(self._without_joins(inside, args), o.out_axes, mapped, is_told)
 
     def _without_joins(self, inside: Type, args: Sequence[Arg]) -> Type:
         """Replace `Brand`, mypy's join of two rows, by the brands that may be in it.

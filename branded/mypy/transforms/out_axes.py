@@ -12,14 +12,18 @@ from branded.mypy.rows.leaves import stack_numbers, unmappable
 from branded.mypy.transforms.in_axes import axes_mismatches
 
 
-def stacked_result(inside: Type, out_axes: Type, mapped: Mapped) -> Type:
-    """Remove the brand from the result; report an error if it cannot be removed."""
+def stacked_result(inside: Type, out_axes: Type, mapped: Mapped, is_told: bool) -> Type:
+    """Remove the brand from the result; report an error if it cannot be removed.
+
+    A leaf that cannot be stacked is not reported if the function already has an error, such as a read that gives a str.
+    """
     context, api, brand = mapped.at, mapped.api, mapped.brand
     for code, wrong in axes_mismatches(out_axes, inside, "the result"):
         fail(api, context, code, f"out_axes: {wrong}")
     outside = without_brand(inside, brand, out_axes, mapped)
     if not occurs(brand, outside):
-        for where, why, _ in unmappable(inside, out_axes, "the result", result=True):
+        leaves = [] if is_told else unmappable(inside, out_axes, "the result", result=True)
+        for where, why, _ in leaves:
             wrong = f"out_axes: {where} is {why}, which cannot be stacked"
             fail(api, context, AXIS_TYPE, wrong, "try:   use out_axes=None for this result")
         return outside

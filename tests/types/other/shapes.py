@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from typing import ParamSpec, TypeVar
 
 from tinygrad import Tensor
@@ -81,3 +81,25 @@ def chosen(x: Tensor, kind: str) -> Tensor:
     if kind == "sum":
         return x.sum()
     return x
+
+
+# --- global variables: some are bound once, and others may change
+WEIGHTS = Tensor.ones(3)
+SIZE = 4
+either = Tensor.ones(3)
+if SIZE > 3:
+    either = Tensor.ones(2)
+replaced = Tensor.ones(3)
+
+
+def replace() -> None:
+    global replaced
+    replaced = Tensor.ones(2)
+
+
+def weighted(x: Tensor) -> Tensor:
+    return x * WEIGHTS
+
+
+twice_weighted = partial(both, WEIGHTS.unsqueeze(0))
+all_weighted = vmap(weighted)

@@ -480,3 +480,13 @@ other.Scaled(Tensor.ones(3)).twice + Tensor.ones(2)  # E: +: `3` differs from `2
 # --- an axis that no type shows: one entry of a table has none
 by_user = as_axes(Tensor.ones(3), Users)
 vmap(lambda a, b: a * b)(by_user, by_user[0])  # E: in_axes: argument 2 is a 0-d tensor
+
+
+# --- global variables of other files
+other.WEIGHTS + Tensor.ones(2)  # E: +: `3` differs from `2`
+Tensor.ones(other.SIZE) + Tensor.ones(3)  # E: +: `4` differs from `3`
+other.weighted(Tensor.ones(2))  # E: *: `2` differs from `3`
+other.all_weighted(Tensor.ones(5, 2))  # E: *: `2` differs from `3`
+other.twice_weighted(Tensor.ones(2, 3))  # E: vmap: mapped sizes differ: argument 1 has 1 examples, argument 2 has 2
+other.either + Tensor.ones(2)
+other.replaced + Tensor.ones(2)
