@@ -120,8 +120,9 @@ class LoopStep:
         buffers = [*reads.values(), *tables]
         places = [*to, *(_slice(y, index) for y in stacks)]
         writes = list(zip(places, new[: self.results], strict=True))
-        bases, fixed = _bases(*to, *buffers[:n], *stacks, *buffers[n:]), _bases(*buffers[n:])
-        self.graph = schedule(writes, bases, var, fixed=fixed, is_compiled=is_compiled)
+        params, fixed = _bases(*to, *buffers[:n], *stacks, *buffers[n:]), _bases(*buffers[n:])
+        moved = list(zip(_bases(*to), _bases(*buffers[:n]), strict=True))
+        self.graph = schedule(writes, params, var, fixed=fixed, pairs=moved, is_compiled=is_compiled)
         self.spare = [UOp.new_buffer(x.device, x.max_numel(), x.dtype) for x in to]
         self.between = self.graph.own
         self.test: Linear | None = None
@@ -158,26 +159,32 @@ class LoopStep:
     ) -> native.Table | None:
         """Return the loop on these buffers as a table, without its gate, or None if C cannot run it."""
         n = loop.carries
-        spare: list[Address] = [memory.take(nbytes(u)) for u in self.spare]
         finals, rest = list(outs[:n]), [*outs[n:], *(args[i] for i in self.slots[n:]), *numbers]
+        kept = self.graph.in_place
+        spare = [finals[i] if i in kept else memory.take(nbytes(u)) for i, u in enumerate(self.spare)]
         length, down = extent(loop)
         turns = turns_of(length, finals, list(args[:n]), spare)
         ops = self.graph.ops([[*to, *src, *rest] for to, src in turns], memory, tables)
         if not ops:
             return None
+        sizes = list(map(nbytes, self.spare))
+        initial = [
+            native.KernelCall(native.memmove(), [[finals[i], args[i], sizes[i]]] * len(turns)) for i in sorted(kept)
+        ]
+        ops, once = [*initial, *ops], len(initial) + self.graph.once
         if isinstance(loop, Scan):
-            return native.Table(ops, length, down, once=self.graph.once)
+            return native.Table(ops, length, down, once=once)
         assert self.test is not None
         flag: Address = memory.take(nbytes(self.flag))
         tests = self.test.ops([[flag, *src, *rest] for _, src in turns], memory, tables)
         if not tests:
             return None
-        copies = [native.CarryCopy(*c) for c in zip(finals, spare, args[:n], map(nbytes, self.spare), strict=True)]
+        copies = [native.CarryCopy(*c) for c in zip(finals, spare, args[:n], sizes, strict=True)]
         if (cuda := launcher(loop.device)) is None:
-            return native.Table(ops, length, down, tests, flag, copies, once=self.graph.once)
+            return native.Table(ops, length, down, tests, flag, copies, once=once)
         here = self.flag_here.buffer_info()[0]
         tests.append(cuda.copy([[here, flag, nbytes(self.flag)]] * len(turns), to_host=True))
-        return native.Table(ops, length, down, tests, here, copies, cuda.move, self.graph.once)
+        return native.Table(ops, length, down, tests, here, copies, cuda.move, once)
 
 
 def _allocate_reads(loop: Loop, carries: Sequence[UOp], most: int) -> dict[int, UOp]:

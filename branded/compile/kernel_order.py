@@ -11,7 +11,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
+from tinygrad import dtypes
 from tinygrad.uop.ops import Ops, UOp
+
+from branded.backends.cpu.gemm.in_place import in_place, with_mask
+from branded.backends.cpu.runtime import native
 
 Writes = Callable[[UOp], Sequence[int]]
 """A function that returns which arguments a call writes to."""
@@ -28,6 +32,83 @@ def order_calls(calls: Sequence[UOp], writes: Writes) -> list[int]:
 
 
 _Used = tuple[list[UOp], set[UOp]]
+
+
+def update_in_place(
+    calls: Sequence[UOp], writes: Writes, pairs: Sequence[tuple[UOp, UOp]]
+) -> tuple[list[UOp], set[int]]:
+    """Return the calls with the first buffer of a pair updated in place, and the indices of these pairs.
+
+    The second buffer of a pair is then not used: before the calls run, the first one holds its values.  The kernels
+    that read it run before the update.
+    """
+    now, done = list(calls), set[int]()
+    for i, (to, before) in enumerate(pairs):
+        used = [_used(call, writes) for call in now]
+        first = next((k for k, (_, written) in enumerate(used) if to in written), None)
+        if first is None or before not in used[first][0]:
+            continue
+        later = _after(first, _depends(used))
+        if any(to in used[k][0] for k in range(first)) or any(before in used[k][0] for k in later - {first}):
+            continue
+        if (updates := _updates(_with_masks(first, now, used), before)) is None:
+            continue
+        order = [k for k in range(len(now)) if k not in later] + sorted(later)
+        now = [new.substitute({before: to}, walk=True) for k in order for new in (updates if k == first else [now[k]])]
+        done.add(i)
+    return _without_unread(now, writes) if done else now, done
+
+
+def _with_masks(at: int, calls: Sequence[UOp], used: Sequence[_Used]) -> UOp:
+    """Return a call that computes itself the masks that another kernel stores for it."""
+    call = calls[at]
+    for u in used[at][0][1:]:
+        makers = [k for k, (_, written) in enumerate(used) if u in written]
+        if u.op is not Ops.BUFFER or u.dtype != dtypes.bool or len(makers) != 1 or call.src[0].op is not Ops.SINK:
+            continue
+        maker = calls[makers[0]]
+        args, more = ([x for x in c.src[1:] if not x.is_bound_var] for c in (call, maker))
+        if maker.src[0].op is not Ops.SINK or u not in args or more.count(u) != 1 or more[0] is not u:
+            continue
+        if any(not written.isdisjoint(x.buf_uop for x in more[1:]) for _, written in used[makers[0] + 1 :]):
+            continue  # an operand of the mask has another value later
+        every = list(dict.fromkeys([*args, *more[1:]]))
+        kernel = with_mask(call.src[0], args.index(u), maker.src[0], [0, *(every.index(x) for x in more[1:])])
+        if kernel is not None:
+            bound = dict.fromkeys(x for c in (call, maker) for x in c.src[1:] if x.is_bound_var)
+            call = kernel.call(*every, *bound)
+    return call
+
+
+def _without_unread(calls: Sequence[UOp], writes: Writes) -> list[UOp]:
+    """Return the calls without the kernels whose results are buffers that no call reads."""
+    used = [_used(call, writes) for call in calls]
+    read = {b for args, written in used for b in args if b not in written or args.count(b) > 1}
+    return [
+        call
+        for call, (_, written) in zip(calls, used, strict=True)
+        if call.src[0].op is not Ops.SINK or any(b.op is not Ops.BUFFER or b.is_realized or b in read for b in written)
+    ]
+
+
+def _updates(call: UOp, before: UOp) -> list[UOp] | None:
+    """Return the calls that update a buffer in place, instead of a call that writes a copy of it, or None."""
+    args, bound = [u for u in call.src[1:] if not u.is_bound_var], [u for u in call.src[1:] if u.is_bound_var]
+    if call.src[0].op is not Ops.SINK or args.count(before) != 1 or args[0] in args[1:]:
+        return None
+    if not all(isinstance(u.device, str) and native.can_run(u.device) for u in args):
+        return None
+    parts = in_place(call.src[0], args.index(before))
+    return None if parts is None else [p.code.call(*(args[i] for i in p.args), *bound) for p in parts]
+
+
+def _after(first: int, depends: Sequence[Sequence[int]]) -> set[int]:
+    """Return a call and the calls that depend on it."""
+    out = {first}
+    for i, before in enumerate(depends):
+        if not out.isdisjoint(before):
+            out.add(i)
+    return out
 
 
 def _used(call: UOp, writes: Writes) -> _Used:

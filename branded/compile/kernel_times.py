@@ -89,11 +89,12 @@ def _loop(
     loop = call.src[0].arg.loop
     steps, tests = compiled_loop.calls(loop)
     trip_count = native.Plan(table).run(addresses)
-    counts = [trip_count + 1] * len(tests) + [min(trip_count, 1)] * table.once
-    counts += [trip_count] * (len(steps) - table.once)
+    copies = len(table.ops) - len(steps)  # of initial carries
+    once = table.once - copies
+    counts = [trip_count + 1] * len(tests) + [min(trip_count, 1)] * once + [trip_count] * (len(steps) - once)
     inner = [
         t
-        for op, c, n in zip((*table.tests, *table.ops), (*tests, *steps), counts, strict=True)
+        for op, c, n in zip((*table.tests, *table.ops[copies:]), (*tests, *steps), counts, strict=True)
         for t in _of(op, c, runs * n, depth + 1, addresses, trip_count)
     ]
     within = [t for t in inner if t.depth == depth + 1]

@@ -24,7 +24,7 @@ from branded.backends.cpu.renderer.materialize_shared import materialize_shared_
 from branded.backends.cpu.runtime import cores, host_calls, native
 from branded.backends.cpu.runtime.native import Address, Ref
 from branded.backends.cuda.launch import launcher
-from branded.compile.kernel_order import find_invariant, order_calls
+from branded.compile.kernel_order import find_invariant, order_calls, update_in_place
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.activation import in_engine
 
@@ -74,6 +74,8 @@ class Linear:
     """The buffers that existed before, such as captured tensors."""
     once: int
     """The number of calls, at the beginning, that only the first step of a loop has to run."""
+    in_place: frozenset[int]
+    """Which of the `pairs` of `schedule` are updated in place."""
 
     def bound(self, buffers: Sequence[UOp], ctx: Any) -> Callable[[int], None]:
         """Return a function of the step index that replays the calls on these buffers."""
@@ -177,9 +179,12 @@ def schedule(
     var: UOp | None = None,
     *,
     fixed: Sequence[UOp] = (),
+    pairs: Sequence[tuple[UOp, UOp]] = (),
     is_compiled: bool = True,
 ) -> Linear:
     """Schedule `results`, pairs of a destination and a value; `params` are the buffers that each run supplies.
+
+    A program may update the first buffer of one of the `pairs` in place, and then not read the second one.
 
     For `to.store(x + w)` with the buffers [to, x, w] as `params`, there is one call. It runs the compiled kernel of the
     sum on the parameters 0, 1 and 2. With `is_compiled=False`, the program only reports how much memory it needs.
@@ -187,6 +192,9 @@ def schedule(
     """
     with config.in_steps_with(fixed):
         calls, vals = _create_calls(results, params)
+    at = {p: UOp.param(i, p.dtype, p.shape, p.device) for i, p in enumerate(params)}
+    updated, done = update_in_place(calls.src, writes, [(at[to], at[before]) for to, before in pairs])
+    calls = calls.replace(src=tuple(updated)) if done else calls
     if config.how() is not None:
         calls = _tune_kernels(calls, is_compiled)
     compiled = _compile(calls, params) if is_compiled else calls
@@ -211,6 +219,7 @@ def schedule(
         own=list(dict.fromkeys(temporaries)),
         outside=list(dict.fromkeys(outside)),
         once=len(once),
+        in_place=frozenset(done),
     )
 
 

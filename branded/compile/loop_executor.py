@@ -93,10 +93,14 @@ def _replay(loop: Loop, compiled: CompiledLoop, ctx: Any, call: UOp) -> None:
         return
     finals, rest = outs[:n], [*outs[n:], *(args[i] for i in step.slots[n:]), *compiled.tables]
     # the first step reads the initial carry; then the result and the spare buffer alternate
-    turns = turns_of(extent(loop)[0], finals, args[:n], step.spare)
+    first, spare = list(args[:n]), list(step.spare)
+    for i in step.graph.in_place:
+        buffer_of(finals[i]).copy_from(buffer_of(first[i]))
+        first[i] = spare[i] = finals[i]
+    turns = turns_of(extent(loop)[0], finals, first, spare)
     done = _by_hand(loop, step, turns, rest, ctx)
     if isinstance(loop, While) and done % 2 == 0:
-        for to, x in zip(finals, step.spare if done else args[:n], strict=True):
+        for to, x in zip(finals, spare if done else first, strict=True):
             buffer_of(to).copy_from(buffer_of(x))
 
 

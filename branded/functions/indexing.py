@@ -97,7 +97,9 @@ def dynamic_update_slice(
     places = {k: _range(int(x.shape[k])) - start for k, start in starts.items()}
     inside = Tensor(True)
     for k, place in places.items():
-        inside = inside & ((place >= 0) & (place < sizes[k])).reshape(-1, *(1,) * (x.ndim - k - 1))
+        one = _range(int(x.shape[k])).eq(starts[k])  # `in_place` finds the entry in this form
+        is_here = one if sizes[k] == 1 else (place >= 0) & (place < sizes[k])
+        inside = inside & is_here.reshape(-1, *(1,) * (x.ndim - k - 1))
     return inside.where(_take(new, {k: _between(place, sizes[k] - 1) for k, place in places.items()}), x)
 
 

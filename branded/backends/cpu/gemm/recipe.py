@@ -87,7 +87,7 @@ class RecipeBuilder:
             for s in u.src:
                 self.readers.setdefault(s, []).append(u)
         found = array(to, value.dtype)
-        self.whole = found if found is not None and not is_read and _is_onto(found, over) else None
+        self.whole = found if found is not None and not is_read and is_onto(found, over) else None
         """The kernel's output if sums may go there directly: each element is stored once and never read."""
 
     def build(self, has_blas: bool) -> Recipe | None:
@@ -109,7 +109,7 @@ class RecipeBuilder:
         others = [u for u in self.value.split_uop(op) if u not in added] if added else [self.value]
         value = functools.reduce(lambda x, y: x.alu(op, y), others) if others else _first_value(added[0])
         if self.new.get(value) is not self.to:
-            self.parts.append(_storing_kernel(self.to, self._with_new(value), sorted(self.over, key=lambda r: r.arg)))
+            self.parts.append(storing_kernel(self.to, self._with_new(value), sorted(self.over, key=lambda r: r.arg)))
         for red in added:
             self._add_selected(red, selection(self._with_new(red)), self.to)
         return Recipe(tuple(self.parts), tuple(self.buffers))
@@ -189,7 +189,7 @@ class RecipeBuilder:
         assert found is not None
         at = to.substitute(found.places)
         now = stored_value(found, at, at.alu(red.arg[0], found.entry))
-        self.parts.append(_storing_kernel(at, now, found.loops, (kernels.LOOPS,)))
+        self.parts.append(storing_kernel(at, now, found.loops, (kernels.LOOPS,)))
 
     def _apart(self) -> None:
         """Store a sum of plain loops first if the operations on it are slow within those loops."""
@@ -233,7 +233,7 @@ class RecipeBuilder:
             self._add_buffer(x, now.dtype)
             at = self._at(x, now.dtype)
             for part in found.parts:
-                self.parts.append(_storing_kernel(at.substitute(part.places), part.value, part.loops))
+                self.parts.append(storing_kernel(at.substitute(part.places), part.value, part.loops))
             now = now.replace(src=(at, *found.left)) if found.left else at
         if len(self.parts) > before:
             self.new[red] = now.substitute(merged)
@@ -241,7 +241,7 @@ class RecipeBuilder:
     def _in_segments(self) -> Recipe | None:
         """Return a kernel for each piece of a concatenation if that is faster."""
         found = [] if self.whole is None or self.always else segments(self.to, self.value, self.over)
-        parts = [_storing_kernel(x.to, x.value, sorted(x.over, key=lambda r: r.arg)) for x in found]
+        parts = [storing_kernel(x.to, x.value, sorted(x.over, key=lambda r: r.arg)) for x in found]
         return Recipe(tuple(parts), ()) if parts else None
 
     def _scaled(self, red: UOp) -> tuple[UOp, float]:
@@ -267,7 +267,7 @@ class RecipeBuilder:
     def _store(self, x: Access, value: UOp, dtype: DType) -> UOp:
         """Compute a value into a new array first, and return it as read from there."""
         at = self._at(x, dtype)
-        self.parts.append(_storing_kernel(at, value, sorted(x.of, key=x.of.__getitem__, reverse=True)))
+        self.parts.append(storing_kernel(at, value, sorted(x.of, key=x.of.__getitem__, reverse=True)))
         return at
 
     def _at(self, x: Access, dtype: DType) -> UOp:
@@ -278,7 +278,7 @@ class RecipeBuilder:
         return out
 
 
-def _is_onto(x: Access, over: Sequence[UOp]) -> bool:
+def is_onto(x: Access, over: Sequence[UOp]) -> bool:
     """Return whether each step of the loops writes to a different index."""
     reach = 1
     for r, n in sorted(x.of.items(), key=lambda item: item[1]):
@@ -288,7 +288,7 @@ def _is_onto(x: Access, over: Sequence[UOp]) -> bool:
     return x.of.keys() == {*over}
 
 
-def _storing_kernel(to: UOp, value: UOp, over: Iterable[UOp], options: tuple[Opt, ...] | None = None) -> Replacement:
+def storing_kernel(to: UOp, value: UOp, over: Iterable[UOp], options: tuple[Opt, ...] | None = None) -> Replacement:
     """Return a kernel with these loops, outermost first, and its own parameters."""
     loops = list(over)
     store = to.store(value)

@@ -46,27 +46,28 @@ def first_value(red: UOp) -> Any:
     return red.dtype.const({Ops.ADD: 0, Ops.MUL: 1, Ops.MAX: red.dtype.min}[red.arg[0]])
 
 
-def selection(red: UOp) -> Selection | None:
+def selection(red: UOp, least: int = STEPS) -> Selection | None:
     """Return the reduction without the loops that its comparisons determine, or None to leave it unchanged.
 
-    If there are no `places`, the entries are already reduced: it is a gather.
+    If there are no `places`, the entries are already reduced: it is a gather.  A scatter of fewer than `least` steps
+    is left unchanged.
     """
     if red.op is not Ops.REDUCE or red.arg not in {(op, 0) for op in (Ops.ADD, Ops.MUL, Ops.MAX)}:
         return None
     summed, outer = red.src[1:], list(red.ranges)
     if not all(map(is_plain, (*summed, *outer))):
         return None
-    conditions, entry = _split_mask(red.src[0], first_value(red))
+    conditions, entry = split_mask(red.src[0], first_value(red))
     determined, required = dict[UOp, UOp](), list[UOp]()
     for condition, is_true in conditions:
-        found = _determined_loops(condition, determined, summed) if is_true == (condition.op is Ops.CMPEQ) else None
+        found = determined_loops(condition, determined, summed) if is_true == (condition.op is Ops.CMPEQ) else None
         determined |= found.places if found is not None else {}
         otherwise = condition if is_true else condition.logical_not()
         required.append(found.is_valid if found is not None else otherwise)
     places = {r: place for r, place in determined.items() if r not in summed}
     if not determined or (not places and _is_found_by_tinygrad(red)):
         return None
-    if places and (elements(places) < PLACES or elements((*summed, *outer)) < STEPS):
+    if places and (elements(places) < PLACES or elements((*summed, *outer)) < least):
         return None
     # a loop that does not change the index is reduced for each element: the sum so far is read once for all its steps
     by_index = UOp.sink(*places.values()).ranges
@@ -109,24 +110,24 @@ def _is_found_by_tinygrad(red: UOp) -> bool:
     return red.arg[0] is Ops.ADD and len(red.src) == 2 and not any(u.op is Ops.REDUCE for u in red.src[0].toposort())
 
 
-def _split_mask(x: UOp, first: Any) -> tuple[list[tuple[UOp, bool]], UOp]:
+def split_mask(x: UOp, first: Any) -> tuple[list[tuple[UOp, bool]], UOp]:
     """Return an entry and the conditions, with their required values, without which `x` is `first`."""
     if x.op is Ops.WHERE:
         condition, yes, no = x.src
         for is_true, entry, other in ((True, yes, no), (False, no, yes)):
             if other.op is Ops.CONST and other.val == first:
-                conditions, entry = _split_mask(entry, first)
-                return [*_conjuncts(condition, is_true), *conditions], entry
+                conditions, entry = split_mask(entry, first)
+                return [*conjuncts(condition, is_true), *conditions], entry
     if first == 0 and x.dtype == dtypes.bool:
-        return [*_conjuncts(x, True)], x.const_like(True)
+        return [*conjuncts(x, True)], x.const_like(True)
     if first == 0 and x.op is Ops.CAST:
-        conditions, entry = _split_mask(x.src[0], 0)
+        conditions, entry = split_mask(x.src[0], 0)
         return conditions, entry.cast(x.dtype)
     if first == 0 and x.op is Ops.MUL and dtypes.is_int(x.dtype):  # an infinite float times 0 is NaN
-        (left, a), (right, b) = (_split_mask(s, 0) for s in x.src)
+        (left, a), (right, b) = (split_mask(s, 0) for s in x.src)
         return [*left, *right], a * b
     if x.op in (Ops.MUL, Ops.XOR) and (before := _operand(x, first)) is not None:
-        conditions, entry = _split_mask(x.src[0], before)
+        conditions, entry = split_mask(x.src[0], before)
         return conditions, x.replace(src=(entry, x.src[1]))
     return [], x
 
@@ -139,13 +140,13 @@ def _operand(x: UOp, result: Any) -> Any:
     return -result if number == -1 else 0 if result == 0 and number is not None and math.isfinite(number) else None
 
 
-def _conjuncts(u: UOp, is_true: bool) -> Iterator[tuple[UOp, bool]]:
+def conjuncts(u: UOp, is_true: bool) -> Iterator[tuple[UOp, bool]]:
     """Yield the conditions, with their required values, that together are equivalent to `u` being `is_true`."""
     if u.op is (Ops.AND if is_true else Ops.OR) and u.dtype == dtypes.bool:
         for s in u.src:
-            yield from _conjuncts(s, is_true)
+            yield from conjuncts(s, is_true)
     elif u.op is Ops.CMPNE and u.src[1].op is Ops.CONST and u.src[1].val is True:
-        yield from _conjuncts(u.src[0], not is_true)
+        yield from conjuncts(u.src[0], not is_true)
     else:
         yield u, is_true
 
@@ -157,7 +158,7 @@ class _Determined(NamedTuple):
     is_valid: UOp
 
 
-def _determined_loops(equation: UOp, before: Mapping[UOp, UOp], summed: Sequence[UOp]) -> _Determined | None:
+def determined_loops(equation: UOp, before: Mapping[UOp, UOp], summed: Sequence[UOp]) -> _Determined | None:
     """Return the loops that an equation of an index with loops determines, or None; `before` are determined already."""
     if equation.op not in (Ops.CMPEQ, Ops.CMPNE):
         return None
