@@ -52,6 +52,7 @@ from branded.mypy.rows.brand_env import OpenBrands, add_errors, fail, show, tryi
 from branded.mypy.rows.callables import Arg, formal_of_each, overload_plain, signatures_of, type_for
 from branded.mypy.rows.leaves import replace_leaves
 from branded.mypy.transforms import function_calls
+from branded.mypy.transforms.example_call import called_function
 from branded.mypy.transforms.function_calls import Rule, TransformCall, join_trees, result_type, unique_brands
 from branded.mypy.transforms.in_axes import plural, tuple_type
 
@@ -95,7 +96,8 @@ class Derivative:
             return AnyType(TypeOfAny.from_error)
         crossed = len(self.scope.crossed)
         leaves = [args[i]._replace(type=self._leaf(a.type)) if i in (places or ()) else a for i, a in enumerate(args)]
-        inside = result_type(f, leaves, self.at, self.api, [a.type for a in args])
+        function = called_function(f, [a.type for a in leaves], leaves, self.at, self.scope, self.api)
+        inside = result_type(function, leaves, self.at, self.api, [a.type for a in args])
         rows = [b for a in args for b in unique_brands(a.type)] + self.scope.crossed[crossed:]
         if hides_brands(inside) and not any(hides_brands(a.type) for a in args):
             type_text = show(inside, self.api)

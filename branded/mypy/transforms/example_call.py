@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from mypy.checker import TypeChecker
 from mypy.errorcodes import CALL_ARG, CALL_OVERLOAD, NO_UNTYPED_CALL, TRUTHY_BOOL
 from mypy.errors import ErrorInfo
-from mypy.nodes import ARG_NAMED, ARG_POS, CallExpr, Expression, FuncDef, LambdaExpr, RefExpr, TempNode
+from mypy.nodes import ARG_NAMED, ARG_POS, CallExpr, Context, Expression, FuncDef, LambdaExpr, RefExpr, TempNode
 from mypy.plugin import FunctionSigContext
 from mypy.typeops import make_simplified_union
 from mypy.types import AnyType, CallableType, Instance, Type, TypeOfAny, UnionType, get_proper_type
@@ -21,7 +22,7 @@ from branded.mypy.analysis.untyped_modules import definition_of
 from branded.mypy.axes.mapped_axis import Mapped
 from branded.mypy.codes import AXIS_TYPE, CALL, ERROR, is_brand_code
 from branded.mypy.rows.algebra import UNKNOWN, hides_brands, is_shared, rows_in
-from branded.mypy.rows.brand_env import add_errors, fail, show, trying
+from branded.mypy.rows.brand_env import OpenBrands, add_errors, fail, show, trying
 from branded.mypy.rows.callables import (
     Arg,
     arguments_by_formal,
@@ -52,7 +53,7 @@ class ExampleCall(NamedTuple):
         if functions := self._alternatives():
             return make_simplified_union([self._replace(f=TempNode(t, context=mapped.at)).result() for t in functions])
         lifted = types_in_context(f, lifted, args, mapped.at, api)
-        call = synthetic_call(self._callee(), lifted, args, mapped.at)
+        call = synthetic_call(called_function(f, lifted, args, mapped.at, mapped.scope, api), lifted, args, mapped.at)
         if isinstance(f, LambdaExpr):  # mypy infers the parameters of a lambda that is called directly
             _pass_defaults(call, f)
             return type_of_call(call, api)
@@ -85,37 +86,6 @@ class ExampleCall(NamedTuple):
             t = get_proper_type(self.mapped.api.get_expression_type(self.f))
         items = t.items if isinstance(t, UnionType) else []
         return items if all(signatures_of(i, self.mapped.api) for i in items) else []
-
-    def _callee(self) -> Expression:
-        """Return the callee of the call. mypy asks the plugin only about callees with names."""
-        f, args, _, lifted, mapped = self
-        if isinstance(f, LambdaExpr | RefExpr) or (isinstance(f, CallExpr) and not _returns_function(f)):
-            return f
-        inferred = self._inferred_function(f)
-        t = get_proper_type(inferred or mapped.api.get_expression_type(f))
-        if not isinstance(t, CallableType):
-            return f
-        call = synthetic_call(f, lifted, args, mapped.at)
-        by_formal = arguments_by_formal(t, call, mapped.api)
-        held = definition_of(t, None, mapped.api)
-        sig = mapped.scope.plain_call(FunctionSigContext(by_formal, t, call, mapped.api), held)
-        own = sig or inferred
-        return f if own is None else TempNode(own, context=mapped.at)
-
-    def _inferred_function(self, f: Expression) -> Type | None:
-        """Return the type of a function that a call with a lambda returns, such as `twice(lambda x: x / 2)`.
-
-        mypy infers the parameters of the lambda from the context. Here this is a call with one example.
-        """
-        if not isinstance(f, CallExpr) or not any(isinstance(part, LambdaExpr) for part in walk(f.args)):
-            return None
-        api, kinds = self.mapped.api, [ARG_POS] * len(self.lifted)
-        result, function = api.named_type("builtins.object"), api.named_type("builtins.function")
-        wanted = CallableType(self.lifted, kinds, [None] * len(kinds), result, function)
-        with trying(api) as errors:
-            t = get_proper_type(api.get_expression_type(f, type_context=wanted))
-        hides = not isinstance(t, CallableType) or hides_brands(t.ret_type)
-        return None if hides or errors.has_new_errors() else t
 
     @contextmanager
     def _keeping(self, call: CallExpr) -> Iterator[None]:
@@ -193,3 +163,36 @@ def _returns_function(f: CallExpr) -> bool:
     """Return whether a function of the user returns the mapped function: `vmap(power(3))`, and not `vmap(grad(f))`."""
     node = f.callee.node if isinstance(f.callee, RefExpr) else None
     return isinstance(node, FuncDef) and not node.fullname.startswith("branded.")
+
+
+def called_function(
+    f: Expression, types: Sequence[Type], args: Sequence[Arg], at: Context, scope: OpenBrands, api: TypeChecker
+) -> Expression:
+    """Return the callee of a call with these types. mypy asks the plugin only about callees with names."""
+    if isinstance(f, LambdaExpr | RefExpr) or (isinstance(f, CallExpr) and not _returns_function(f)):
+        return f
+    inferred = _inferred_function(f, types, api)
+    t = get_proper_type(inferred or api.get_expression_type(f))
+    if not isinstance(t, CallableType):
+        return f
+    call = synthetic_call(f, types, args, at)
+    held = definition_of(t, None, api)
+    sig = scope.plain_call(FunctionSigContext(arguments_by_formal(t, call, api), t, call, api), held)
+    own = sig or inferred
+    return f if own is None else TempNode(own, context=at)
+
+
+def _inferred_function(f: Expression, types: Sequence[Type], api: TypeChecker) -> Type | None:
+    """Return the type of a function that a call with a lambda returns, such as `twice(lambda x: x / 2)`.
+
+    mypy infers the parameters of the lambda from the context. Here this is a call with these types.
+    """
+    if not isinstance(f, CallExpr) or not any(isinstance(part, LambdaExpr) for part in walk(f.args)):
+        return None
+    kinds = [ARG_POS] * len(types)
+    result, function = api.named_type("builtins.object"), api.named_type("builtins.function")
+    wanted = CallableType(types, kinds, [None] * len(kinds), result, function)
+    with trying(api) as errors:
+        t = get_proper_type(api.get_expression_type(f, type_context=wanted))
+    hides = not isinstance(t, CallableType) or hides_brands(t.ret_type)
+    return None if hides or errors.has_new_errors() else t

@@ -110,3 +110,10 @@ def both(f: Callable[[Tensor], Tensor], g: Callable[[Tensor], Tensor]) -> Callab
 
 
 assert_type(vmap(both(lambda x: x.min(), lambda x: x.max()))(X), tuple[Tensor, Tensor])
+
+
+def power(n: int) -> Callable[[Tensor], Tensor]:
+    return lambda x: (x**n).sum()
+
+
+assert_type(vmap(grad(power(2)))(X), Tensor)
