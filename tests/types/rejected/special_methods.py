@@ -1,4 +1,5 @@
 # --- objects define their own operators
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tinygrad import Tensor
@@ -97,9 +98,6 @@ grad(lambda w: (w * w).sum(keepdim=True))(Tensor.ones(1))  # E: grad: the functi
 
 
 # --- a test of all entries, and a format, in a function that another one returns
-from collections.abc import Callable
-
-
 def after(f: Callable[[Tensor], Tensor], g: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
     def both(x: Tensor) -> Tensor:
         return f(g(x))
