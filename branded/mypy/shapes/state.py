@@ -132,7 +132,8 @@ class FileState:
             places = [i for i, (_, call) in enumerate(calls) if path_of(call) is None]
             if not places and self.caller.line < 0:
                 return
-            notes = (*notes, f"where: {Path(path).name}:{at.line}, in `{getattr(calls[-1][0], 'name', 'lambda')}`")
+            inside = f", in `{getattr(calls[-1][0], 'name', 'lambda')}`" if calls else ""
+            notes = (*notes, f"where: {Path(path).name}:{at.line}{inside}")
             at, calls = (calls[places[-1]][1], calls[: places[-1]]) if places else (self.caller, [])
         lines = [call.line for _, call in calls if call.line != at.line and path_of(call) is None]
         called = [f"call:  line {lines[-1]}"] if lines and not is_note else []

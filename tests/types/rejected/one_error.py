@@ -65,9 +65,7 @@ vmap(centered, axis_name=Items)(x).tolist()
 
 # --- another name than the axes have, for two arguments
 def users_then_items() -> None:
-    vmap(lambda a, b: a + b, axis_name=Items)(
-        table, table
-    )  # E: axis_name: Items, and argument 1 is mapped over `Users`
+    vmap(lambda a, b: a + b, axis_name=Items)(table, table)  # E: axis_name: Items, and argument 1 is mapped over
 
 
 # --- a text of a batched value, which is the result too
