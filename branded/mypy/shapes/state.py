@@ -130,10 +130,9 @@ class FileState:
         self.told += 1
         if path is not None:  # in another file: the error is at the call in this file
             places = [i for i, (_, call) in enumerate(calls) if path_of(call) is None]
-            if not places and self.caller.line < 0:
+            if not places and (not calls or self.caller.line < 0):
                 return
-            inside = f", in `{getattr(calls[-1][0], 'name', 'lambda')}`" if calls else ""
-            notes = (*notes, f"where: {Path(path).name}:{at.line}{inside}")
+            notes = (*notes, f"where: {Path(path).name}:{at.line}, in `{getattr(calls[-1][0], 'name', 'lambda')}`")
             at, calls = (calls[places[-1]][1], calls[: places[-1]]) if places else (self.caller, [])
         lines = [call.line for _, call in calls if call.line != at.line and path_of(call) is None]
         called = [f"call:  line {lines[-1]}"] if lines and not is_note else []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mypy.checker import TypeChecker
@@ -25,25 +24,23 @@ from branded.mypy.axes.mapped_axis import Mapped, has_bare_tensor
 from branded.mypy.axes.types import erase_axes
 from branded.mypy.codes import CALL, ERROR
 from branded.mypy.rows.algebra import (
-    BRAND,
     UNKNOWN,
     Brand,
     change,
     drop_brands,
     hides_brands,
     holds_tensors,
-    is_a,
     is_shared,
     row_variables,
     rows_in,
 )
-from branded.mypy.rows.brand_env import OpenBrands, class_of, enclosing_functions, fail, show, times_told, trying
+from branded.mypy.rows.brand_env import OpenBrands, class_of, fail, show, times_told, trying
 from branded.mypy.rows.callables import Arg, overload_plain, parameter_names, signatures_of
 from branded.mypy.rows.leaves import with_brand
 from branded.mypy.transforms import in_axes as axes
 from branded.mypy.transforms.example_call import ExampleCall
 from branded.mypy.transforms.options import VmapOptions
-from branded.mypy.transforms.out_axes import stacked_result, without_brand
+from branded.mypy.transforms.out_axes import stacked_result, without_brand, without_joins
 
 
 @dataclass
@@ -101,20 +98,7 @@ class Vmap:
         if not (o.is_repeat or is_told):
             unused_batch.report_unused_batch(example, inside)
         # the result of all examples
-        return stacked_result(self._without_joins(inside, args), o.out_axes, mapped, is_told)
-
-    def _without_joins(self, inside: Type, args: Sequence[Arg]) -> Type:
-        """Replace `Brand`, mypy's join of two rows, by the brands that may be in it.
-
-        `[x][0] if short else y` is a `Vec[Brand, Tensor]` if `x` and `y` vary over different brands: of this vmap, of
-        the vmaps around it, of its arguments, or of the parameters of the functions around it.
-        """
-        assert self.mapped is not None
-        if not any(is_a(b, BRAND) for b in rows_in(inside)):
-            return inside
-        known = [a.type for a in args] + [t for f in enclosing_functions(self.api) for t in f.arg_types]
-        united = [self.mapped.brand, *self.scope.open, *(b for t in known for b in rows_in(t))]
-        return change(inside, lambda row: united if any(is_a(b, BRAND) for b in row) else row)
+        return stacked_result(without_joins(inside, args, mapped), o.out_axes, mapped, is_told)
 
     def _require_axes(self, args: list[Arg], ways: list[Type]) -> None:
         """Report each mapped argument that holds a tensor without named axes."""

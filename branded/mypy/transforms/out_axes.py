@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mypy.types import AnyType, Type, TypeOfAny
 
 from branded.mypy.axes.mapped_axis import Mapped, change_axes
 from branded.mypy.codes import AXES, AXIS_TYPE, ESCAPE
-from branded.mypy.rows.algebra import TENSOR, Brand, change, drop_brands, occurs
-from branded.mypy.rows.brand_env import fail, show
+from branded.mypy.rows.algebra import BRAND, TENSOR, Brand, change, drop_brands, is_a, occurs, rows_in
+from branded.mypy.rows.brand_env import enclosing_functions, fail, show
+from branded.mypy.rows.callables import Arg
 from branded.mypy.rows.leaves import stack_numbers, unmappable
 from branded.mypy.transforms.in_axes import axes_mismatches
 
@@ -53,3 +56,16 @@ def without_brand(inside: Type, brand: Brand | None, out_axes: Type, mapped: Map
     """Return a result without the brand; numbers and arrays are stacked to tensors."""
     with_axis = change_axes(inside, out_axes, mapped.insert, mapped.scope)
     return stack_numbers(with_axis, drop_brands(lambda b: b == brand), out_axes, mapped.scope.instance(TENSOR))
+
+
+def without_joins(inside: Type, args: Sequence[Arg], mapped: Mapped) -> Type:
+    """Replace `Brand`, mypy's join of two rows, by the brands that may be in it.
+
+    `[x][0] if short else y` is a `Vec[Brand, Tensor]` if `x` and `y` vary over different brands: of this vmap, of the
+    vmaps around it, of its arguments, or of the parameters of the functions around it.
+    """
+    if not any(is_a(b, BRAND) for b in rows_in(inside)):
+        return inside
+    known = [a.type for a in args] + [t for f in enclosing_functions(mapped.api) for t in f.arg_types]
+    united = [mapped.brand, *mapped.scope.open, *(b for t in known for b in rows_in(t))]
+    return change(inside, lambda row: united if any(is_a(b, BRAND) for b in row) else row)

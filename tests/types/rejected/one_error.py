@@ -64,9 +64,7 @@ vmap(centered, axis_name=Items)(x).tolist()
 
 
 # --- another name than the axes have, for two arguments
-def users_then_items() -> None:
-    vmap(lambda a, b: a + b, axis_name=Items)(table, table)  # E: axis_name: Items, and argument 1 is mapped over
-
+vmap(add, axis_name=Items)(table, table)  # E: axis_name: Items, and argument 1 is mapped over `Users`
 
 # --- a text of a batched value, which is the result too
 vmap(lambda a: f"{a.sum():.2f}")(x)  # E: format: a value that varies over "a" has no single text
