@@ -18,7 +18,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded import fori_loop, jit, ppermute, random, scan, vjp, vmap
 from branded.backends import cpu
-from branded.backends.cpu.renderer import loops
+from branded.backends.cpu.renderer import loops, unrolled
 from branded.backends.cpu.renderer.materialize_shared import materialize_shared_values
 from branded.tinygrad_compat import private_api, zig_clang
 from branded.tinygrad_compat.speed import compile_workers
@@ -85,7 +85,7 @@ LOOPS: dict[str, Callable[[], Tensor]] = {
 }
 TILES: dict[str, Callable[[], Tensor]] = {
     "sums of columns": lambda: data(40, 30).sum(0),
-    "a product of matrices of integers": lambda: ints(40, 64) @ ints(64, 24),
+    "a product of matrices of integers": lambda: ints(8, 160) @ ints(160, 24),
     "a transposed matrix": lambda: data(40, 30).T.contiguous(),
     "row count not divisible by four": lambda: data(30, 32).sum(1),
     "short rows of integers": lambda: (ints(100, 24) * ints(100, 24)).sum(1),
@@ -148,7 +148,7 @@ def test_short_rows_are_vectorized_over_rows(name: str) -> None:
     (program,) = programs_of(ROWS[name]())
     assert is_loops(program) and "float4" not in source(program)
     options = {opt.op for opt in program.src[0].arg.applied_opts}
-    assert options & {private_api.OptOps.UPCAST, private_api.OptOps.UNROLL}
+    assert options & {private_api.OptOps.UPCAST, private_api.OptOps.UNROLL} or unrolled.MARK in source(program)
     np.testing.assert_allclose(ROWS[name]().numpy(), read(ROWS[name]()), rtol=2e-6, atol=1e-6)
 
 
@@ -327,8 +327,29 @@ def test_tile_with_too_much_unrolling_keeps_loops() -> None:
         (program,) = uncompiled_of(x.conv2d(w))
         assert any(opt.op is private_api.OptOps.UNROLL for opt in program.src[0].arg.applied_opts)
     np.testing.assert_array_equal(x.conv2d(w).numpy(), read(x.conv2d(w)))
-    (program,) = programs_of(ints(40, 32) @ ints(32, 24))  # a tile of 64
+    (program,) = programs_of(ints(8, 160) @ ints(160, 24))  # a tile of 64
     assert any(opt.op is private_api.OptOps.UNROLL for opt in program.src[0].arg.applied_opts)
+
+
+def test_clang_unrolls_short_reductions_of_ints() -> None:
+    """tinygrad takes 0.1 s to unroll 32 rows. The scale is one maximum for all columns, so it keeps its loop."""
+    x, scale = ints(32, 512), data(96)
+
+    def scaled() -> Tensor:
+        return x.sum(0) * scale.max()
+
+    product, with_rest = ints(40, 32) @ ints(32, 64), ints(40, 32) @ ints(32, 37)
+    convolution = ints(4, 3, 16, 16).conv2d(ints(5, 3, 3, 3))
+    for y, loops_of_clang, of_vectors in ((product, 1, 1), (with_rest, 2, 2), (convolution, 3, 1)):
+        (program,) = programs_of(y)
+        assert source(program).count(unrolled.MARK) == loops_of_clang
+        assert loops_of_vectors(program) == of_vectors
+        np.testing.assert_array_equal(y.numpy(), read(y))
+    (program,) = programs_of(scaled())
+    assert source(program).count(unrolled.MARK) == 1 and loops_of_vectors(program) == 2
+    np.testing.assert_array_equal(scaled().numpy(), read(scaled()))
+    for floats in (data(32, 512).sum(0), x.float().realize().sum(0) * x.sum(0)):
+        assert not any(unrolled.MARK in source(program) for program in programs_of(floats))
 
 
 def test_maxima_of_ints_keep_loops() -> None:

@@ -22,7 +22,7 @@ from tinygrad import dtypes
 from tinygrad.dtype import DType
 from tinygrad.uop.ops import AxisType, GroupOp, Ops, PatternMatcher, UOp
 
-from branded.backends.cpu.renderer import denormals, maxima, remainders, wrapped
+from branded.backends.cpu.renderer import denormals, maxima, remainders, unrolled, wrapped
 from branded.backends.cpu.renderer.reads import LONG as LONG
 from branded.backends.cpu.renderer.reads import LOOPS as LOOPS
 from branded.backends.cpu.renderer.reads import adjacent, gathers, in_memory_order, is_gated, with_options
@@ -140,8 +140,12 @@ def over_rows(k: Scheduler) -> Scheduler | None:
         return None
     axes, dear = k.axes_of(AxisType.WEAK), sum(u.op in DEAR for u in k.ast.toposort())
     last = axes[-1] if axes else -1
+    int_loops = _int_loops(k)
     unrolled_axes = [i for i in k.axes_of(AxisType.REDUCE) if k.full_shape[i] > 1]
     options = [Opt(OptOps.UNROLL, 0, 0) for _ in unrolled_axes]
+    if int_loops:
+        unrolled_axes = [i for i in unrolled_axes if k.rngs[i] in int_loops]
+        options = [unrolled.by_clang(int_loops)]
     if last >= 0 and 1 < k.full_shape[last] <= ROW:
         unrolled_axes.append(axes.pop())
         options.insert(0, Opt(OptOps.UPCAST, last, 0))
@@ -156,6 +160,19 @@ def over_rows(k: Scheduler) -> Scheduler | None:
         return with_options(k, [LOOPS, *options])
     except KernelOptError:
         return None
+
+
+def _int_loops(k: Scheduler) -> list[UOp]:
+    """Return the loops of the reductions of ints, if all other reductions are maxima that are the same for all rows.
+
+    Clang may unroll them, since the order of the terms does not matter.
+    """
+    rows = {k.rngs[i] for i in k.axes_of(AxisType.WEAK)}
+    of_rows = [u for u in k.reduceops if not rows.isdisjoint(u.src[0].ranges)]
+    others = [u for u in k.reduceops if u not in of_rows]
+    if any(dtypes.is_float(u.dtype) for u in of_rows) or any(u.arg[0] is not Ops.MAX for u in others):
+        return []
+    return [r for u in of_rows for r in u.src[1:] if r.vmax > 0]
 
 
 def _sums(k: Scheduler) -> list[tuple[UOp, UOp]]:
@@ -343,7 +360,7 @@ def _for_clang(original: Callable[..., str]) -> Callable[..., str]:
             numbers = [(x, u) for x, (u, _) in bufs if u.addrspace is AddrSpace.ALU and dtypes.is_int(u.dtype)]
             lines = [
                 *(f"  __builtin_assume({u.vmin} <= {x} && {x} <= {u.vmax});" for x, u in numbers),
-                *remainders.vectorize(lines),
+                *remainders.vectorize(unrolled.mark(lines, uops)),
             ]
         if type(self) is private_api.cstyle.ClangRenderer and cpu_codegen.value:
             lines = denormals.flush(lines, uops)

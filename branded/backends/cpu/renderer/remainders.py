@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from branded.backends.cpu.renderer import maxima
+from branded.backends.cpu.renderer import maxima, unrolled
 
 WIDTH = 16
 """The elements of a vector of float32."""
@@ -53,13 +53,18 @@ def _with_remainders(lines: list[str]) -> Iterator[str]:
 
 
 def _end(lines: Sequence[str], at: int) -> int | None:
-    """Return the line that closes an innermost loop, or None for another line."""
+    """Return the line that closes an innermost loop, apart from those that clang unrolls, or None for another line."""
+    inside = 0
     for i in range(at + 1, len(lines)):
         text = lines[i].strip()
-        if text == "}":
-            return i
         if text.endswith("{"):
-            return None
+            if not text.startswith(unrolled.MARK):
+                return None
+            inside += 1
+        elif text == "}":
+            if not inside:
+                return i
+            inside -= 1
     return None
 
 
@@ -67,7 +72,7 @@ def _divide_loop(loop: re.Match[str], head: str, body: Sequence[str]) -> Iterato
     space, steps = loop[1], int(loop[4])
     whole = steps // WIDTH * WIDTH
     before, inside, after = maxima.by_keys(space, body)
-    is_dear = len(body) > CHEAP or any(map(_CALL.search, body))
+    is_dear = len(body) > CHEAP or any(unrolled.MARK in line or _CALL.search(line) for line in body)
     longest = LONGEST_REDUCTION if before or any("*(buf" in line for line in body) else LONGEST
     is_in_parts = steps < longest and len(body) <= DEAR and not any(map(_LONG_TYPE.search, body))
     if whole in (0, steps):
