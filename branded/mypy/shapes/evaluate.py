@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import reduce
-
 from mypy.nodes import (
     ARG_NAMED,
     ARG_STAR,
@@ -54,7 +52,7 @@ from branded.mypy.shapes.brands import check_truth
 from branded.mypy.shapes.objects import Objects
 from branded.mypy.shapes.other_files import function_of, is_user_name, name_of_user, path_of
 from branded.mypy.shapes.rules import modules
-from branded.mypy.shapes.rules.iterables import LONGEST
+from branded.mypy.shapes.rules.comprehensions import comprehension, dict_comprehension
 from branded.mypy.shapes.rules.operators import compare, compute, item_at, slice_of, truth_of
 from branded.mypy.shapes.state import STEPS, OutOfSteps
 from branded.mypy.shapes.values import (
@@ -138,11 +136,11 @@ class Evaluator(Objects):
             case CastExpr():
                 return self.evaluate(e.expr)
             case ListComprehension():
-                return self._comprehension(e.generator)
+                return comprehension(self, e.generator)
             case GeneratorExpr():
-                return self._comprehension(e)
+                return comprehension(self, e)
             case DictionaryComprehension():
-                return self._dict_comprehension(e)
+                return dict_comprehension(self, e)
             case AwaitExpr():  # a coroutine is followed where it is called
                 return self.evaluate(e.expr)
             case YieldExpr() | YieldFromExpr():
@@ -307,50 +305,6 @@ class Evaluator(Objects):
             if isinstance(part, SliceExpr):
                 for bound in (part.begin_index, part.end_index, part.stride):
                     self.evaluate(bound)
-
-    def _comprehension(self, e: GeneratorExpr) -> Fact:
-        if len(e.sequences) != 1:
-            return UNKNOWN
-        items = self.iterate(self.evaluate(e.sequences[0]))
-        if not isinstance(items, list) or len(items) > LONGEST:
-            with self.maybe(isinstance(items, list)):
-                self.assign(e.indices[0], UNKNOWN if isinstance(items, list) or items is None else items)
-                for condition in e.condlists[0]:
-                    self.truth(condition)
-            with self.maybe(isinstance(items, list) or bool(e.condlists[0])):
-                return Stream(self.evaluate(e.left_expr))
-        values, is_exact = list[Fact](), True
-        for item in items:
-            self.assign(e.indices[0], item)
-            is_kept = self._are_true(e.condlists[0])
-            is_exact &= is_kept is not None
-            if is_kept is not False:
-                with self.maybe(is_kept is None):
-                    values.append(self.evaluate(e.left_expr))
-        return list_of(values) if is_exact else Stream(reduce(join, values))
-
-    def _are_true(self, conditions: list[Expression]) -> bool | None:
-        """Return whether all conditions hold; None if that is unknown."""
-        for i, condition in enumerate(conditions):
-            known = self.truth(condition)
-            if known is None:
-                with self.maybe():
-                    return False if self._are_true(conditions[i + 1 :]) is False else None
-            if not known:
-                return False
-        return True
-
-    def _dict_comprehension(self, e: DictionaryComprehension) -> Fact:
-        items = self.iterate(self.evaluate(e.sequences[0])) if len(e.sequences) == 1 else None
-        known: dict[object, Fact] | None = {}
-        is_short = isinstance(items, list) and len(items) <= LONGEST and not e.condlists[0]
-        for item in items if isinstance(items, list) and is_short else [UNKNOWN]:
-            with self.maybe(not is_short):
-                for index in e.indices:
-                    self.assign(index, item)
-                key, value = self.evaluate(e.key), self.evaluate(e.value)
-            known = {**known, key.value: value} if known is not None and isinstance(key, Const) else None
-        return Mutable("dict", known if is_short else None)
 
     def iterate(self, value: Fact) -> list[Fact] | Fact | None:
         """Return the items of an iterable; one value for all if their number is unknown; None if nothing is known."""

@@ -13,7 +13,6 @@ from mypy.nodes import (
     CallExpr,
     ClassDef,
     ComparisonExpr,
-    Context,
     ContinueStmt,
     Decorator,
     DelStmt,
@@ -51,7 +50,7 @@ from branded.mypy.shapes.axes import format_axes
 from branded.mypy.shapes.brands import check_truth
 from branded.mypy.shapes.case_patterns import matches
 from branded.mypy.shapes.function_bodies import LEFT, RAISED, Ended, FunctionCalls, Maybe, without_raised
-from branded.mypy.shapes.rules.iterables import check_count, check_known_count
+from branded.mypy.shapes.rules.iterables import check_known_count, unpack
 from branded.mypy.shapes.shared_results import Sharing
 from branded.mypy.shapes.state import STEPS, OutOfSteps
 from branded.mypy.shapes.values import (
@@ -65,14 +64,11 @@ from branded.mypy.shapes.values import (
     Mutable,
     Shaped,
     Size,
-    Stream,
     changed,
     forget,
     is_any_axis,
     is_same,
-    items_of,
     join,
-    list_of,
 )
 
 UNROLLED = 8
@@ -188,7 +184,7 @@ class Interpreter(FunctionCalls):
             case NameExpr() if target.node is not None:
                 self._set(target.node, value)
             case TupleExpr() | ListExpr():
-                self._unpack(target.items, value, target)
+                unpack(self, target.items, value, target)
             case StarExpr():
                 self.assign(target.expr, value)
             case MemberExpr():
@@ -209,25 +205,6 @@ class Interpreter(FunctionCalls):
                     owner.changes()
                     owner.items[key] = join(owner.items[key], value) if self.uncertain else value
                     self.stored(owner, key, target)
-
-    def _unpack(self, targets: list[Expression], value: Fact, at: Context) -> None:
-        items = items_of(value)
-        star = next((i for i, t in enumerate(targets) if isinstance(t, StarExpr)), None)
-        check_count(self, value, len(targets), star is not None, at)
-        if items is None:
-            each = self.iterate(value)
-            items = [each] * len(targets) if isinstance(each, Fact) else None
-            if items is not None and star is not None:
-                items[star] = Stream(items[star])
-        elif star is not None and len(items) >= len(targets) - 1:
-            after = len(items) - (len(targets) - star - 1)
-            items = [*items[:star], list_of(items[star:after]), *items[after:]]
-        if items is None or len(items) != len(targets):
-            items = [UNKNOWN] * len(targets)
-        for target, item in zip(targets, items, strict=True):
-            is_unnamed = isinstance(item, Size) and is_any_axis(item.axis)
-            named = self.symbol(target.name, at.line) if is_unnamed and isinstance(target, NameExpr) else item
-            self.assign(target, named)
 
     def _set(self, node: SymbolNode, value: Fact) -> None:
         outer = self.frame.outer

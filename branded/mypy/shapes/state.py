@@ -102,6 +102,9 @@ class FileState:
     def binary(self, op: str, left: Fact, right: Fact, at: Context, a: Expression, b: Expression) -> Fact:
         raise NotImplementedError
 
+    def truth(self, e: Expression) -> bool | None:
+        raise NotImplementedError
+
     def iterate(self, value: Fact) -> list[Fact] | Fact | None:
         raise NotImplementedError
 

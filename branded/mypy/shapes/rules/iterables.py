@@ -1,4 +1,4 @@
-"""Functions of Python that take iterables: `zip`, `map`, `reduce`, and those of `itertools`."""
+"""Functions of Python that take iterables (`zip`, `map`, `reduce`, those of `itertools`), and unpacking."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import reduce
 from itertools import combinations, pairwise, product
 
-from mypy.nodes import CallExpr, Context, Expression, StarExpr, TupleExpr
+from mypy.nodes import CallExpr, Context, Expression, NameExpr, StarExpr, TupleExpr
 
 from branded.mypy.axes.types import known_length
 from branded.mypy.codes import SHAPE
@@ -25,6 +25,7 @@ from branded.mypy.shapes.values import (
     Stream,
     Tuple,
     as_number,
+    is_any_axis,
     items_of,
     join,
     list_of,
@@ -182,10 +183,31 @@ def check_known_count(run: FileState, target: TupleExpr, e: Expression, value: F
         run.report(target, SHAPE, f"{name}: there are {values} values for {names} names")
 
 
-def check_count(run: FileState, value: Fact, names: int, has_star: bool, at: Context) -> None:
+def _check_count(run: FileState, value: Fact, names: int, has_star: bool, at: Context) -> None:
     """Report `a, b = x` for a tensor of another length."""
     axes = value.axes if isinstance(value, Shaped) else None
     n = known_length(axes[0]) if axes else None
     if axes and n is not None and (n < names - 1 if has_star else n != names):
         values = "is 1 value" if n == 1 else f"are {n} values"
         run.report(at, SHAPE, f"unpacking: there {values} for {names} names", f"given: shape {format_axes(axes)}")
+
+
+def unpack(run: FileState, targets: list[Expression], value: Fact, at: Context) -> None:
+    """Assign the items of a value: `a, *b = value`."""
+    items = items_of(value)
+    star = next((i for i, t in enumerate(targets) if isinstance(t, StarExpr)), None)
+    _check_count(run, value, len(targets), star is not None, at)
+    if items is None:
+        each = run.iterate(value)
+        items = [each] * len(targets) if isinstance(each, Fact) else None
+        if items is not None and star is not None:
+            items[star] = Stream(items[star])
+    elif star is not None and len(items) >= len(targets) - 1:
+        after = len(items) - (len(targets) - star - 1)
+        items = [*items[:star], list_of(items[star:after]), *items[after:]]
+    if items is None or len(items) != len(targets):
+        items = [UNKNOWN] * len(targets)
+    for target, item in zip(targets, items, strict=True):
+        is_unnamed = isinstance(item, Size) and is_any_axis(item.axis)
+        named = run.symbol(target.name, at.line) if is_unnamed and isinstance(target, NameExpr) else item
+        run.assign(target, named)
