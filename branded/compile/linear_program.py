@@ -19,6 +19,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.backends.cpu.autotune import config
 from branded.backends.cpu.gemm import blas
+from branded.backends.cpu.renderer.denormal_terms import flush_terms
 from branded.backends.cpu.renderer.loops import LOOPS
 from branded.backends.cpu.renderer.materialize_shared import materialize_shared_values
 from branded.backends.cpu.runtime import cores, host_calls, native
@@ -194,7 +195,7 @@ def schedule(
         calls, vals = _create_calls(results, params)
     at = {p: UOp.param(i, p.dtype, p.shape, p.device) for i, p in enumerate(params)}
     updated, done = update_in_place(calls.src, writes, [(at[to], at[before]) for to, before in pairs])
-    calls = calls.replace(src=tuple(updated)) if done else calls
+    calls = calls.replace(src=flush_terms(updated, writes))
     if config.how() is not None:
         calls = _tune_kernels(calls, is_compiled)
     compiled = _compile(calls, params) if is_compiled else calls

@@ -1,16 +1,21 @@
-"""Denormal numbers on the CPU: zero in long sums of products, kept everywhere else."""
+"""Denormal numbers on the CPU: zero in long sums of products and products to be added, kept everywhere else."""
 
 from __future__ import annotations
 
+import math
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 from tinygrad import Context, Tensor, dtypes
+from tinygrad.uop.ops import Ops, UOp
 
-from branded import jit, vmap
+from branded import fori_loop, jit, vmap
 from branded.backends.cpu.gemm import blas
+from branded.backends.cpu.renderer import denormal_terms
+from branded.compile import linear_program
 from tests.support.examples import in_memory
 
 pytestmark = [
@@ -77,3 +82,128 @@ def test_processor_keeps_denormal_numbers_after_a_call() -> None:
     for f in (lambda: a @ a.T, lambda: (a * a.cast(dtypes.float32)).sum(1)):
         f().realize()
         assert np.float32(TINY) * np.float32(0.5) > 0
+
+
+N = 64
+HALF = np.full((N, N), TINY, np.float32)
+"""Its products with 0.5 are denormal."""
+ADDED: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "rows": lambda p, x: p.sum(0),
+    "rows and columns": lambda p, x: p.sum(0) + p.sum(1),
+    "rows of products": lambda p, x: (p * x).sum(0),
+    "something else": lambda p, x: p + x,
+    "before a logarithm of a sum": lambda p, x: (p.sum(1) + x[0]).log(),
+}
+SEEN: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "result": lambda p, x: p,
+    "product": lambda p, x: p * x,
+    "logarithm": lambda p, x: p.log(),
+    "sum of logarithms": lambda p, x: p.log().sum(0),
+    "comparison": lambda p, x: (p != 0).where(1.0, x),
+    "sum of comparisons": lambda p, x: (p != 0).where(1.0, x).sum(0),
+    "maximum": lambda p, x: p.max(0),
+    "quotient": lambda p, x: (x / p).sum(0),
+    "logarithm of a sum with a constant": lambda p, x: (p + 1e-40).log(),
+    "sum with itself": lambda p, x: p * x + p,
+    "condition on a sum": lambda p, x: ((p + x) > 0).where(1.0, 2.0),
+}
+
+
+def _flushing(f: Callable[..., Any], *args: Tensor) -> int:
+    """Return the number of kernels in the program of a function that flush because others add their results."""
+    with pytest.MonkeyPatch.context() as patch:
+        marked: list[int] = []
+
+        def flush_terms(calls: Sequence[UOp], writes: Callable[[UOp], Sequence[int]]) -> tuple[UOp, ...]:
+            out = denormal_terms.flush_terms(calls, writes)
+            marked.append(sum(c.src[0].op is Ops.SINK and c.src[0].arg.dont_use_locals for c in out))
+            return out
+
+        patch.setattr(linear_program, "flush_terms", flush_terms)
+        jit(f)(*args)
+    return sum(marked)
+
+
+@pytest.mark.parametrize("name", ADDED)
+def test_products_that_other_kernels_only_add_flush(name: str) -> None:
+    assert _flushing(lambda a, b, x: ADDED[name]((a * b).contiguous(), x), *_operands()) == 1
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_products_that_other_kernels_see_keep_denormal_numbers(name: str) -> None:
+    f = SEEN[name]
+    assert _flushing(lambda a, b, x: f((a * b).contiguous(), x), *_operands()) == 0
+
+    def with_a_sum(a: Tensor, b: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+        p = (a * b).contiguous()
+        return p.sum(0), f(p, x)
+
+    assert _flushing(with_a_sum, *_operands()) == 0
+
+
+def _operands() -> tuple[Tensor, Tensor, Tensor]:
+    return in_memory(HALF), in_memory(np.full((N, N), 0.5, np.float32)), in_memory(np.ones((N, N), np.float32))
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="other processors keep denormal numbers")
+def test_flushed_products_are_zero() -> None:
+    a, b, _ = _operands()
+
+    @jit
+    def rows(a: Tensor, b: Tensor) -> Tensor:
+        return (a * b).contiguous().sum(0)
+
+    @jit
+    def logs(a: Tensor, b: Tensor) -> Tensor:
+        return (a * b).contiguous().log()
+
+    assert rows(a, b).tolist() == [0] * N
+    assert np.isfinite(logs(a, b).numpy()).all()
+
+
+KEPT: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "a condition on an operand": lambda a, b: (a != 0).where(a * b, 1.0),
+    "a condition on the product": lambda a, b: (a * b > 0).where(a * b, 1.0),
+    "a quotient": lambda a, b: b * b / a,
+    "a logarithm": lambda a, b: a.log() * b,
+    "a root": lambda a, b: a.sqrt() * b,
+    "no product": lambda a, b: a + b,
+    "a constant factor": lambda a, b: a * 0.5,
+}
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_kernels_that_see_denormal_operands_keep_them(name: str) -> None:
+    assert _flushing(lambda a, b, x: KEPT[name](a, b).contiguous().sum(0), *_operands()) == 0
+
+
+def test_derivative_of_a_product_may_ask_for_zero() -> None:
+    """`b` is only used where the other factor is not zero."""
+
+    def product(factor: Tensor, a: Tensor, b: Tensor) -> Tensor:
+        return (factor * ((b != math.inf) | (a != 0)).where(b, 0.0)).contiguous().sum(0)
+
+    assert _flushing(lambda a, b, x: product(a, a, b), *_operands()) == 1
+    assert _flushing(lambda a, b, x: product(x, a, b), *_operands()) == 0
+
+
+def test_small_products_keep_denormal_numbers() -> None:
+    a, b, x = (t[:32].contiguous().realize() for t in _operands())
+    assert _flushing(lambda a, b, x: (a * b).contiguous().sum(0), a, b, x) == 0
+
+
+def test_carries_keep_denormal_numbers_and_terms_of_carries_do_not() -> None:
+    a, b, x = _operands()
+
+    def carried(a: Tensor, b: Tensor, x: Tensor) -> Tensor:
+        return fori_loop(0, 3, lambda i, c: c * b, a).sum(0)
+
+    def added(a: Tensor, b: Tensor, x: Tensor) -> Tensor:
+        def step(i: Tensor, c: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+            p = (a * b * c[1].unsqueeze(1)).contiguous()
+            return c[0] + p, c[1] + p.sum(0)
+
+        return fori_loop(0, 3, step, (x, x[0]))[0]
+
+    assert _flushing(carried, a, b, x) == 0
+    assert _flushing(added, a, b, x) == 1

@@ -4,21 +4,25 @@ A denormal operand, below 1.2e-38 for float32, or a denormal product takes Intel
 of `exp(-d)` with large `d` has many.  In a sum of products other terms outweigh them, so the kernel makes the processor
 flush them to zero, and so does each call of BLAS: each term changes by less than 1.2e-38 times the other factor.
 
-The switch takes 12 ns per kernel, so short sums keep their denormal numbers.  All other kernels keep them too, since
-`log` and `!=` would make the difference visible.
+The switch takes 12 ns per kernel, so short sums keep their denormal numbers.  `denormal_terms` marks the kernels whose
+products other kernels only add.  All other kernels keep them, since `log` and `!=` would make the difference visible.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from tinygrad import dtypes
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.tinygrad_compat.private_api import AddrSpace
+from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.private_api import AddrSpace, Opt, OptOps
 
 LEAST = 1 << 12
 """The minimum number of products in a kernel."""
+FLUSH: Any = Opt(OptOps.NOLOCALS, arg=1) if private_api.are_there(Opt, OptOps) else None
+"""Marks a kernel that flushes: an option without effect on the CPU."""
 NAME = "FLUSH_DENORMALS"
 MACRO = """#if defined(__x86_64__)
 #define FLUSH_DENORMALS \\
@@ -35,8 +39,9 @@ MACRO = """#if defined(__x86_64__)
 
 
 def flush(lines: list[str], uops: list[UOp]) -> list[str]:
-    """Return the body of a kernel, which flushes denormal numbers if it has long sums of products."""
-    return ["  FLUSH_DENORMALS", *lines, "  KEEP_DENORMALS"] if has_long_products(uops) else lines
+    """Return the body of a kernel, which flushes denormal numbers if it has long sums of products or is marked."""
+    is_flushing = FLUSH in getattr(uops[-1].arg, "applied_opts", ()) or has_long_products(uops)
+    return ["  FLUSH_DENORMALS", *lines, "  KEEP_DENORMALS"] if is_flushing else lines
 
 
 def has_long_products(uops: list[UOp]) -> bool:

@@ -115,6 +115,8 @@ def _innermost(k: Scheduler, reduce: UOp) -> UOp | None:
 def _with_plain_loops(original: Callable[[Scheduler], Scheduler]) -> Callable[[Scheduler], Scheduler]:
     @functools.wraps(original)
     def hand_coded_optimizations(k: Scheduler) -> Scheduler:
+        if k.ast.arg.dont_use_locals and denormals.FLUSH not in k.applied_opts:  # marked by `denormal_terms`
+            k = with_options(k, [denormals.FLUSH])
         if (look := looks.raises) is not None:
             raise look(k)
         if not (cpu_codegen.value and type(k.ren) is private_api.cstyle.ClangRenderer):
