@@ -22,7 +22,8 @@ from branded import (
     vmap,
     while_loop,
 )
-from branded.compile import compiled_loop, linear_program
+from branded.backends.cpu.runtime import native
+from branded.compile import compiled_loop, kernel_times, linear_program
 
 ROWS, COLUMNS, STEPS = 12, 10, 7
 PLACES = np.random.default_rng(3).integers(-2, ROWS, (3, STEPS)).astype(np.int32)
@@ -193,3 +194,67 @@ def test_mask_is_of_the_carry_before_its_update() -> None:
 
     wanted = [[y if k in (1, 4, 7) else 0 for k in range(ROWS)] for y in (2.0, 3.0)]
     assert jit(vmap(f))(Tensor([2.0, 3.0])).tolist() == wanted
+
+
+WIDTH, SCALES = 128, (1.0, 2.0, 0.5)
+
+
+@pytest.fixture(params=["one call of C", "a few steps per call of C", "Python"])
+def replayed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the steps of loops in each of the ways."""
+    if request.param == "Python":
+        monkeypatch.setattr(compiled_loop.LoopStep, "plan", lambda *_: None)
+        monkeypatch.setattr(linear_program.Linear, "ops", lambda *_: None)
+    elif request.param == "a few steps per call of C":
+        monkeypatch.setattr(native, "SLICE", 4)  # more than the loops around a step
+        monkeypatch.setattr(compiled_loop, "_steps", weakref.WeakValueDictionary())
+
+
+def _inner(kind: str, steps: int) -> Callable[[Tensor, Tensor], Tensor]:
+    """Return a loop whose first step also runs an invariant kernel: it transposes a matrix."""
+
+    def step(c: Tensor, i: Tensor, w: Tensor) -> Tensor:
+        return index_update(c, i, (c @ w.T)[i] + 1)
+
+    def loop(c: Tensor, w: Tensor) -> Tensor:
+        if kind == "while":
+            return while_loop(lambda s: s[0] < steps, lambda s: (s[0] + 1, step(s[1], s[0], w)), (0, c))[1]
+        places = Tensor.arange(steps, dtype=dtypes.int32)
+        return scan(lambda c, i: (step(c, i, w), None), c, places, reverse=kind == "reverse")[0]
+
+    return loop
+
+
+@pytest.mark.usefixtures("replayed")
+@pytest.mark.parametrize("steps", [0, 1, 4])
+@pytest.mark.parametrize("kind", ["scan", "reverse", "while"])
+def test_loop_that_starts_again_copies_its_initial_carry(kind: str, steps: int) -> None:
+    rng = np.random.default_rng(0)
+    first, w = (rng.normal(size=(n, WIDTH), scale=WIDTH**-0.5).astype(np.float32) for n in (32, WIDTH))
+
+    def nested(c: Tensor, w: Tensor) -> Tensor:
+        return scan(lambda c, scale: (_inner(kind, steps)(c, w * scale), c.sum()), c, Tensor(SCALES))[0]
+
+    def wanted(scales: tuple[float, ...], factor: int) -> np.ndarray:
+        c = factor * first
+        for scale in scales:
+            for i in range(steps)[:: -1 if kind == "reverse" else 1]:
+                c = _set(c, i, (c @ (w * scale).T)[i] + 1)
+        return c
+
+    for f, scales in ((_inner(kind, steps), (1.0,)), (nested, SCALES)):
+        kept, donated = jit(f), jit(f, donate_argnums=0)
+        for factor in (1, 2):
+            c, matrix = Tensor(factor * first).realize(), Tensor(w)
+            for run in (kept, donated):
+                found = run(c, matrix).numpy()
+                np.testing.assert_allclose(found, wanted(scales, factor), rtol=1e-4, atol=1e-4)
+                if run is not donated:
+                    np.testing.assert_array_equal(c.numpy(), factor * first)
+
+
+def test_profile_counts_the_kernels_of_steps_alone() -> None:
+    c, w = Tensor.ones(32, WIDTH).contiguous().realize(), Tensor.ones(WIDTH, WIDTH).contiguous().realize()
+    timed = kernel_times.kernels([_inner("scan", 5)(c, w).uop])
+    runs = [t.runs for t in timed if t.depth == 1]
+    assert runs[0] == 1 and set(runs[1:]) == {5}, "the transposed matrix, then the kernels of each step"
