@@ -182,7 +182,7 @@ _TAKEN = {
     "Metadata": "helpers | movements | the name of the method of Tensor that made an operation",
     "all_metadata": "uop.ops | errors interning metadata movements | the methods of Tensor that made each operation",
     "axis_letters": "uop.ops | vectorizer | the first letters of the names of loops",
-    "range_str": "uop.ops | vectorizer | the rest of the name of a loop",
+    "range_str": "uop.ops | backend vectorizer | the rest of the name of a loop",
     "SPEC": "helpers | interning verifying | the option that checks each UOp at its creation",
     "dtype_from_uop": "uop.ops | interning | infers the dtype from the operands",
     "UOpMetaClass": "uop.ops | callbacks interning | creates UOps; `ucache` is the table of the existing ones",

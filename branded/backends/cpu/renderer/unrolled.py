@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tinygrad.uop.ops import UOp, range_str
+from tinygrad.uop.ops import UOp
 
-from branded.tinygrad_compat.private_api import Opt, OptOps
+from branded.tinygrad_compat.private_api import Opt, OptOps, range_str
 
 MARK = '_Pragma("clang loop unroll(full)") '
 """C before a loop that clang unrolls."""
