@@ -75,6 +75,7 @@ FASTER: Mapping[str, str] = {
     "alike": f"{_SPEED}.share_compiled_kernels",
     "layouts": f"{_KERNELS}.buffer_layouts",
     "verifying": f"{_SPEED}.unverified_graphs",
+    "skipping": f"{_SPEED}.skipped_rewrites",
 }
 """The modules of the patches that change no result. They are installed before the fixes."""
 TINYGRAD = "0.14."

@@ -162,7 +162,7 @@ _TAKEN = {
     "_Device": "device | compiler explain | the class of `Device`",
     "TinyELF": "device | native | compiled code in the format for a device",
     "ClangCompiler": "runtime.support.compiler_cpu | clang compiler native | runs clang, or the program named by CC",
-    "AddrSpace": "dtype | backend disk vector_casts | the kind of memory, such as global, local or registers",
+    "AddrSpace": "dtype | backend disk skipping vector_casts | the kind of memory, such as global, local or registers",
     "Opt": "codegen.opt | backend | an optimization of a kernel",
     "OptOps": "codegen.opt | backend | the kinds of optimizations",
     "KernelOptError": "codegen.opt | backend | an optimization that a kernel does not support",
@@ -209,6 +209,9 @@ _REPLACED = {
     ),
     "codegen.get_transcendental_patterns": (
         "backend | _lru_cache_wrapper | leaves exponentials and sines to the C library"
+    ),
+    "codegen.graph_rewrite": (
+        "skipping | sink pm ctx bottom_up name bpm walk enter_calls | looks for barriers only where memory is shared"
     ),
     "codegen.linearize": "ordering | sink | keeps the operations of a long kernel in the order of the graph",
     "codegen.memory_coalescing": "backend | sink ctx | leaves the loads and stores of plain loops scalar",
@@ -310,7 +313,8 @@ _REPLACED = {
     "schedule.schedule_cache": "core | dict | keeps few schedules with loops, since these hold memory",
     "schedule.type_verify": "verifying | ast check_spec enter_calls | checks no graph of this package",
     "simplify.graph_rewrite": (
-        "ranges | sink pm ctx bottom_up name bpm walk enter_calls | skips loops that are merged already"
+        "ranges skipping | sink pm ctx bottom_up name bpm walk enter_calls | "
+        "skips loops that are merged already, and merges that add divisions"
     ),
     "simplify.pm_reduce_collapse": "one_hots | PatternMatcher | the rules of the next table that it shares",
     "simplify.pm_reduce_load_collapse": "one_hots | PatternMatcher | moves terms only where a loop remains",

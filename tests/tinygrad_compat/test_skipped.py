@@ -1,0 +1,60 @@
+"""Rewrites of kernels are skipped only where they change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tinygrad import Tensor, dtypes
+from tinygrad.uop.ops import Ops, UOp
+
+from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.private_api import AddrSpace, graph_rewrite
+from branded.tinygrad_compat.speed import skipped_rewrites
+
+PROGRAMS: dict[str, tuple[Callable[[], Tensor], int]] = {
+    "columns": (lambda: Tensor.empty(40, 30).sum(0), 0),
+    "a row for all rows": (lambda: Tensor.empty(40, 30) + Tensor.empty(30), 1),
+    "all entries": (lambda: Tensor.empty(40, 30).sum(), 0),
+    "a part of each row": (lambda: Tensor.empty(40, 30)[:, :20].contiguous(), 1),
+    "a transposed matrix": (lambda: Tensor.empty(40, 30).T.contiguous(), 1),
+    "a product": (lambda: Tensor.empty(8, 16, 24) @ Tensor.empty(24, 16), 1),
+    "padding": (lambda: Tensor.empty(8, 30).pad(((0, 0), (1, 1))), 0),
+    "a convolution": (lambda: Tensor.empty(2, 3, 9, 9).conv2d(Tensor.empty(4, 3, 3, 3)), 6),
+    "whole matrices": (lambda: Tensor.empty(6, 40, 30).contiguous() * 2, 0),
+    "divided loops": (lambda: Tensor.arange(120).reshape(10, 12) // 7 + Tensor.empty(10, 12), 0),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_skipped_merges_add_divisions(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    skipped, divisions = 0, private_api.simplify.count_divmod
+
+    def checked(u: UOp, rules: Any, ctx: Any = None, **options: Any) -> UOp:
+        nonlocal skipped
+        out = graph_rewrite(u, rules, ctx, **options)
+        if options.get("name", "").startswith("check_merge_") and skipped_rewrites.adds_divisions(u, *ctx):
+            assert divisions(out) > divisions(u) == 0
+            skipped += 1
+        return out
+
+    monkeypatch.setattr(private_api.simplify, "graph_rewrite", checked)
+    make, least = PROGRAMS[name]
+    for call in make().schedule_linear().src:
+        graph_rewrite(call.src[0], private_api.sym + private_api.pm_flatten_range, name="initial symbolic")
+        graph_rewrite(call.src[0], private_api.codegen.pm_simplify_ranges, ctx={}, name="simplify ranges")
+    assert skipped >= least
+
+
+def test_barriers_stay_where_memory_is_shared() -> None:
+    def barriers(where: AddrSpace) -> list[UOp]:
+        buffer = UOp.placeholder((4,), dtypes.float32, 0, where)
+        stored = buffer.after(buffer.index(UOp.const(0)).store(UOp.const(1.0, dtypes.float32)))
+        sink = stored.index(UOp.const(1)).load().sink()
+        rewrite = skipped_rewrites.without_needless_barriers(graph_rewrite)
+        out = rewrite(sink, private_api.codegen.pm_implicit_barriers, name="add implicit barriers")
+        assert where is AddrSpace.LOCAL or out is sink
+        return [u for u in out.toposort() if u.op is Ops.BARRIER]
+
+    assert len(barriers(AddrSpace.LOCAL)) == 1 and not barriers(AddrSpace.REG)
