@@ -24,6 +24,6 @@ def by_clang(loops: Sequence[UOp]) -> Opt:
 def mark(lines: Sequence[str], uops: Sequence[UOp]) -> list[str]:
     """Return the body of a kernel in C whose marked loops are unrolled by clang."""
     options = uops[-1].arg.applied_opts
-    marked = [name for opt in options if opt.op is OptOps.NOLOCALS for name in opt.arg or ()]
+    marked = [name for opt in options if opt.op is OptOps.NOLOCALS and isinstance(opt.arg, tuple) for name in opt.arg]
     starts = tuple(f"for (int Ridx{name} = 0;" for name in marked)
     return [x.replace("for ", f"{MARK}for ", 1) if x.strip().startswith(starts) else x for x in lines]
