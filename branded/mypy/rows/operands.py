@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from mypy.checker import TypeChecker
 from mypy.expandtype import expand_type
-from mypy.nodes import CallExpr, Expression
+from mypy.nodes import CallExpr, DictExpr, Expression
 from mypy.plugin import FunctionSigContext, MethodSigContext
 from mypy.subtypes import is_same_type
 from mypy.types import (
@@ -40,7 +40,7 @@ from branded.mypy.rows.algebra import (
     union_row,
 )
 from branded.mypy.rows.brand_env import OpenBrands, checker, trying
-from branded.mypy.rows.callables import is_plain_subtype
+from branded.mypy.rows.callables import is_plain_subtype, type_for
 from branded.mypy.rows.widening import accept_narrower, flat_entries
 
 UNITED = {f"{TENSOR}.{name}" for name in ("stack", "cat", "einsum", "gradient", "meshgrid", "where")}
@@ -151,7 +151,8 @@ def without_name(t: Type, row: Sequence[Brand], api: TypeChecker) -> Type:
     p = get_proper_type(t)
     if not row or not isinstance(p, TypedDictType):
         return t
-    return p.copy_modified(fallback=api.named_generic_type("typing._TypedDict", []))
+    items = [without_name(i, rows_in(i), api) for i in p.items.values()]
+    return p.copy_modified(item_types=items, fallback=api.named_generic_type("typing._TypedDict", []))
 
 
 def partly_batched_dict(
@@ -160,14 +161,18 @@ def partly_batched_dict(
     """Return the type of an argument that is the declared TypedDict, whose items vary over brands of their own.
 
     The dict of one example of `vmap(lambda p: f(p))({"x": x, "y": y})` has the items of a TypedDict, and no class.
+    A display has the items that it shows, also the display of an item.
     """
     p = get_proper_type(declared)
     if not isinstance(p, TypedDictType) or len(args) != 1 or is_deep(args[0]):
         return None
     with trying(api):
-        t = get_proper_type(api.get_expression_type(args[0]))
+        t = get_proper_type(type_for(p, args[0], scope, api))
     if not isinstance(t, TypedDictType) or not rows_in(t):
         return None
+    if isinstance(args[0], DictExpr):
+        shown = get_proper_type(without_name(t, rows_in(t), api))
+        return shown if isinstance(shown, TypedDictType) else None
     if t.fallback.type is p.fallback.type:
         return t
     has_items = t.is_anonymous() and p.required_keys <= t.items.keys() <= p.items.keys()

@@ -78,3 +78,22 @@ layers = vmap(layer, in_axes=({"w": 0, "b": 0}, None))
 assert layers({"w": X, "b": u}, w).tolist() == [4.0] * 4
 assert vmap(lambda x: layers({"w": X, "b": u}, x))(Y).shape == (2, 4)
 assert vmap(lambda x, n: product({"x": x, "y": n}))(X, u).tolist() == [3.0] * 4
+
+
+# --- nested displays, in which each item varies over brands of its own
+class Network(TypedDict):
+    first: Layer
+    scale: Tensor
+
+
+def network(n: Network, x: Tensor) -> Tensor:
+    return layer(n["first"], x) * n["scale"]
+
+
+def shown(b: Tensor) -> Tensor:
+    return network({"first": {"w": w, "b": b}, "scale": b.square()}, w)
+
+
+assert vmap(lambda b: network({"first": {"w": w, "b": b}, "scale": u[0]}, w))(u).shape == (4,)
+assert vmap(lambda b: network({"first": {"w": w, "b": u[0]}, "scale": b}, w))(u).shape == (4,)
+assert vmap(shown)(u).shape == (4,)
