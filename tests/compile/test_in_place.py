@@ -132,6 +132,14 @@ def test_initial_carry_is_kept(steps: int) -> None:
     assert first.sum().item() == 0
 
 
+def test_new_entry_may_be_a_number() -> None:
+    """tinygrad simplifies `c * 0 + 2` to a Python number, which has no dtype of its own."""
+    first = Tensor.zeros(3, ROWS).contiguous()
+    places = Tensor([1, 3])
+    out = vmap(lambda x: scan(lambda x, i: (index_update(x, i, x[0] * 0 + 2), i), x, places)[0])(first)
+    assert out.tolist() == [[0, 2, 0, 2] + [0] * (ROWS - 4)] * 3
+
+
 def test_loop_within_a_loop() -> None:
     def inner(c: Tensor, i: Tensor) -> tuple[Tensor, Tensor]:
         return fori_loop(0, 4, lambda k, c: index_add(c, (i + k) % ROWS, k + 1), c), c[i]

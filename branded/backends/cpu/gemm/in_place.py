@@ -184,5 +184,5 @@ def _selection(update: _Update, over: Sequence[UOp]) -> Selection | None:
 
 def _kernel(to: UOp, found: Selection) -> Replacement:
     at = to.substitute(found.places)
-    now = stored_value(found, at, found.entry)
+    now = stored_value(found, at, found.entry.cast(at.dtype))  # a Python number has no dtype of its own
     return storing_kernel(at, now, found.loops, (kernels.LOOPS,))
