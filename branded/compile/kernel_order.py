@@ -43,8 +43,8 @@ def update_in_place(
     that read it run before the update.
     """
     now, done = list(calls), set[int]()
+    used = [_used(call, writes) for call in now] if pairs else []
     for i, (to, before) in enumerate(pairs):
-        used = [_used(call, writes) for call in now]
         first = next((k for k, (_, written) in enumerate(used) if to in written), None)
         if first is None or before not in used[first][0]:
             continue
@@ -55,6 +55,7 @@ def update_in_place(
             continue
         order = [k for k in range(len(now)) if k not in later] + sorted(later)
         now = [new.substitute({before: to}, walk=True) for k in order for new in (updates if k == first else [now[k]])]
+        used = [_used(call, writes) for call in now]
         done.add(i)
     return _without_unread(now, writes) if done else now, done
 

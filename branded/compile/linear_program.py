@@ -193,7 +193,7 @@ def schedule(
     """
     with config.in_steps_with(fixed):
         calls, vals = _create_calls(results, params)
-    at = {p: UOp.param(i, p.dtype, p.shape, p.device) for i, p in enumerate(params)}
+    at = {u: UOp.param(params.index(u), u.dtype, u.shape, u.device) for pair in pairs for u in pair}
     updated, done = update_in_place(calls.src, writes, [(at[to], at[before]) for to, before in pairs])
     calls = calls.replace(src=flush_terms(updated, writes))
     if config.how() is not None:

@@ -64,8 +64,8 @@ def in_place(ast: UOp, slot: int) -> list[Replacement] | None:
     if value is before:
         return []
     value = value.substitute({before: to})
-    if (added := _added(value, to, over)) is not None:
-        return [_kernel(to, added)]
+    if (scatter := _scatter(value, to, over)) is not None:
+        return [_kernel(to, scatter)]
     selected = [_selection(update, over) for update in _updates(value, to)]
     return [_kernel(to, x) for x in selected if x is not None] if selected and None not in selected else None
 
@@ -129,7 +129,7 @@ def _operand_of(value: UOp, before: UOp) -> UOp | None:
     return others[0] if is_one and before not in others[0].toposort() else None
 
 
-def _added(value: UOp, before: UOp, over: Sequence[UOp]) -> Selection | None:
+def _scatter(value: UOp, before: UOp, over: Sequence[UOp]) -> Selection | None:
     """Return the entries that a scatter adds to the value before, or None."""
     red = _operand_of(value, before)
     if red is None or red.op is not Ops.REDUCE or red.arg[0] is not value.op or not {*red.ranges} <= {*over}:
