@@ -74,7 +74,8 @@ def _find_unused(f: FuncDef, api: TypeChecker, shared: Names, depth: int) -> Nam
     if source is None or all(isinstance(s, ast.Pass | ast.Raise) or _is_constant(s) for s in source.body):
         return frozenset()  # a method of a Protocol, whose implementations may use all
     depends = _depends(source, f, api, shared, depth + 1)
-    return frozenset(f.arg_names[n_bound:]) - depends
+    # mypy keeps no names of positional-only parameters
+    return frozenset(n for n in f.arg_names[n_bound:] if n is not None) - depends
 
 
 def _depends(source: ast.FunctionDef, f: FuncDef, api: TypeChecker, shared: Names, depth: int) -> Names:

@@ -265,7 +265,7 @@ class Instances:
     def _by_flow(self, f: FuncDef, ctx: FunctionSigContext | MethodSigContext, result: Type, api: TypeChecker) -> Type:
         """Remove the brands of arguments that a part of the result does not depend on."""
         call, sig = ctx.context, ctx.default_signature
-        if not isinstance(call, CallExpr) or any(k.is_star() for k in call.arg_kinds):
+        if not isinstance(call, CallExpr) or any(k.is_star() for k in call.arg_kinds) or None in sig.arg_names:
             return result
         args_by_name = {n or "": es for n, es in zip(sig.arg_names, ctx.args, strict=False)}
         flow = flow_of(f, {n: len(es) for n, es in args_by_name.items()}, api)
