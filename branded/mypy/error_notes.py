@@ -14,7 +14,7 @@ from mypy.errors import ErrorInfo, Errors, ErrorWatcher
 from branded.mypy.analysis.source_digest import code_at
 from branded.mypy.codes import READ, is_brand_code
 from branded.mypy.rows.brand_env import past_watchers, replace_errors
-from branded.mypy.rows.hints import notes_for, truth_of
+from branded.mypy.rows.hints import is_own_self, notes_for, truth_of
 
 _CODES = {"list-item", "dict-item"}
 """The codes of errors that mypy reports for each item of a display; the first one is enough."""
@@ -36,7 +36,7 @@ class _Notes:
             replace_errors(self.errors, file, info.line)
         if info.blocker or is_ours:
             return False
-        if self._is_consequence(file, info):
+        if self._is_consequence(file, info) or is_own_self(info.message):
             return True
         code = info.code.code if info.code is not None else ""
         message, notes = asked or (info.message, notes_for(info.message))

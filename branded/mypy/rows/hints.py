@@ -28,6 +28,10 @@ _INVARIANT = re.compile(
 )
 _TENSORS = re.compile(r"\b(?:Tensor|Vec|Axes)\b")
 _NUMBERS = re.compile(r"\b(?:float|int|bool)\b")
+_OWN_SELF = re.compile(
+    r'^Invalid self argument "\w+" to attribute function "\w+" with type "'
+    r"(?:Callable\[\[Self\b|Callable\[\[(\w+)(?:, .*)?\], \1\]|def .*\(_self: _NT\b)"
+)
 _NO_NAME = re.compile(
     r'^No overload variant of "(?P<collective>p(?:sum|mean|max|min)|all_gather)" matches argument type "'
 )
@@ -68,6 +72,14 @@ def truth_of(text: str, condition: str) -> tuple[str, list[str]] | None:
         return None
     message = f"bool: a value that varies over {_names(asked['row'].split(' | '), ' and ')} has no single truth value"
     return message, [f'value: "{asked["type"]}"', f"try:   {no_if(condition)}"]
+
+
+def is_own_self(text: str) -> bool:
+    """Return whether mypy rejects the object of a method that accepts any object of its class.
+
+    To mypy a NamedTuple of batched values is not the NamedTuple of tensors that bounds `Self`.
+    """
+    return _OWN_SELF.search(text) is not None
 
 
 def notes_for(text: str) -> list[str]:
