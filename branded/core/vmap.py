@@ -77,17 +77,17 @@ F = TypeVar("F", bound=Callable[..., Any])
 Partial = TypeVar("Partial", bound=functools.partial[Any])
 I = TypeVar("I")  # noqa: E741
 O = TypeVar("O")  # noqa: E741
-N = TypeVar("N")
+N_co = TypeVar("N_co", covariant=True)
 
 
-class _Decorator(Generic[I, O, N]):
+class _Decorator(Generic[I, O, N_co]):
     """`vmap(in_axes=…)`: a decorator; the mypy plugin fills in the types of in_axes, out_axes and axis_name."""
 
     def __call__(self, f: F, /) -> F:
         raise NotImplementedError  # vmap gives a function
 
 
-class _Mapped(Generic[N]):
+class _Mapped(Generic[N_co]):
     """`vmap(f)` whose body is checked at the call; only the mypy plugin uses this type."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

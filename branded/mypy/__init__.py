@@ -22,7 +22,8 @@ A row is the set of brands in `Vec[S | S1]`. Start with `hooks`, then `transform
 - `operands`        the rows that the operands of a call contribute
 - `widening`        containers with narrower rows as arguments
 - `displays`        the type of `[a, b]` with two rows
-- `injected_calls`  calls injected into a file, for patterns and displays
+- `injected_calls`  calls injected into a file, for patterns and truth values
+- `injected_values` calls injected around displays, and around functions without a name
 - `results`         results of calls: plain tensors, brands entered and left
 - `operators`       `operator.add(x, y)`, and functions in a cache
 - `static_fields`   fields of dataclasses that are not leaves

@@ -23,7 +23,7 @@ from mypy.plugin import (
 from mypy.plugins.functools import partial_call_callback
 from mypy.semanal import SemanticAnalyzer
 from mypy.typeanal import TypeAnalyser
-from mypy.types import CallableType, FunctionLike, Overloaded, Type, get_proper_type
+from mypy.types import CallableType, FunctionLike, Overloaded, Type
 
 from branded.mypy.analysis import external_calls, indexing, narrowing, reads
 from branded.mypy.analysis.caches import forget
@@ -37,7 +37,7 @@ from branded.mypy.axes import types as axes_types
 from branded.mypy.axes.types import erase_axes
 from branded.mypy.error_notes import add_notes
 from branded.mypy.failures import Hook, guard_hooks
-from branded.mypy.rows import displays, injected_calls, operands, operators, static_fields, widening
+from branded.mypy.rows import displays, injected_calls, injected_values, operands, operators, static_fields, widening
 from branded.mypy.rows.algebra import AXES, TENSOR, VEC, change, has_rows, keep_row, row_variables
 from branded.mypy.rows.brand_env import OpenBrands, checker, times_told
 from branded.mypy.rows.leaves import field_type, register_class
@@ -46,8 +46,8 @@ from branded.mypy.rows.results import (
     function_type,
     jit_type,
     lift_type,
+    nameless_function,
     plain_result,
-    returned_function,
     unvec_signature,
     vec_signature,
 )
@@ -58,9 +58,9 @@ from branded.mypy.transforms.collectives import COLLECTIVES, report_closed_names
 from branded.mypy.transforms.control_flow import LOOPS
 from branded.mypy.transforms.derivatives import AT_ONCE, LATER
 from branded.mypy.transforms.function_calls import Rule, signature_by_rule
-from branded.mypy.transforms.options import DECORATOR, has_options
+from branded.mypy.transforms.options import DECORATOR, MAPPED, has_options
 from branded.mypy.transforms.trees import TREES
-from branded.mypy.transforms.vmap import MAPPED, Transforms, report_attribute
+from branded.mypy.transforms.vmap import JIT, JIT_OF, Transforms, report_attribute
 
 EMPTIED = "branded.random."
 """The module whose functions return a plain Tensor if no operand is batched."""
@@ -118,7 +118,8 @@ class BrandedPlugin(Plugin):
             injected_calls.TEST: reads.reject_test,
             injected_calls.OPERANDS: partial(reads.reject_test, is_tested=False),
             injected_calls.CASE: reads.reject_case,
-            injected_calls.DISPLAY: partial(displays.display_type, scope=scope),
+            injected_values.DISPLAY: partial(displays.display_type, scope=scope),
+            injected_values.FUNCTION: partial(nameless_function, scope=scope),
             injected_calls.FIELDS: partial(displays.typed_dict_type, scope=scope),
             "branded.core.axis_names.as_axes": partial(mapped_axis.as_axes_result, scope=scope),
             **dict.fromkeys(operators.OPERATORS, operators.operator_result),
@@ -126,7 +127,7 @@ class BrandedPlugin(Plugin):
             "branded.tree.nodes.register_pytree_node": register_class,
             "branded.core.brand.brand": partial(brand_type, scope=scope),
             "branded.core.values.lift": partial(lift_type, scope=scope),
-            "branded.compile.jit.jit": partial(report_jit_reads, scope=scope),
+            JIT: partial(report_jit_reads, scope=scope),
             "tinygrad.tensor.Tensor": reads.reject_tensor_data,
             "tinygrad.engine.jit.TinyJit": jit_type,
             "tinygrad.function.function": function_type,
@@ -138,6 +139,7 @@ class BrandedPlugin(Plugin):
             **dict.fromkeys(custom_rules.CALLS, partial(custom_rules.custom_rule_signature, scope=scope)),
             f"{DECORATOR}.__call__": transforms.signature,
             f"{MAPPED}.__call__": transforms.called_at_once,
+            f"{JIT_OF}.__call__": transforms.jit_signature,
             external_calls.SORT: external_calls.reject_batched_arguments,
             PARTIAL_CALL: self.instances.called_partial,
             "functools._lru_cache_wrapper.__call__": self.instances.called_cached,
@@ -161,7 +163,7 @@ class BrandedPlugin(Plugin):
             **dict.fromkeys(custom_rules.DEFINERS, partial(custom_rules.check_rules, scope=scope)),
             **dict.fromkeys(operators.KEEPERS, operators.with_brands_of_arguments),
             **dict.fromkeys(optimizers.CALLS, partial(optimizers.optimizer_result, scope=scope)),
-            "branded.compile.jit._JitOf.__call__": partial(report_jit_reads, scope=scope),
+            f"{JIT_OF}.__call__": partial(report_jit_reads, scope=scope),
             PARTIAL_CALL: _partial_result,
             "tinygrad.engine.jit._TinyJit.__call__": reads.reject_jit_input,
         }
@@ -188,6 +190,8 @@ class BrandedPlugin(Plugin):
             return reads.reject_number
         if self.transforms.is_vmap(fullname):
             return self._vmap
+        if fullname == JIT:
+            return self.transforms.jit_signature
         if fullname in external_calls.PRODUCTS:
             return external_calls.product_signature
         if external_calls.is_foreign(fullname):
@@ -235,7 +239,7 @@ class BrandedPlugin(Plugin):
 
         def called(ctx: FunctionSigContext | MethodSigContext) -> FunctionLike:
             node = self._node(fullname) or getattr(getattr(ctx.context, "callee", None), "node", None)
-            return self.instances.called(ctx, node) or ctx.default_signature
+            return self.transforms.called_lambda(ctx) or self.instances.called(ctx, node) or ctx.default_signature
 
         return called
 
@@ -244,7 +248,8 @@ class BrandedPlugin(Plugin):
         if has_options(ctx.default_signature):
             return self.transforms.signature(ctx)
         node = getattr(getattr(ctx.context, "callee", None), "node", None)
-        return self.instances.called(ctx, node) or operands.operand_signature(ctx)
+        own = self.transforms.called_lambda(ctx) or self.instances.called(ctx, node)
+        return own or operands.operand_signature(ctx)
 
     @guard_hooks
     def get_method_signature_hook(self, fullname: str) -> Callable[[MethodSigContext], FunctionLike] | None:
@@ -282,13 +287,7 @@ class BrandedPlugin(Plugin):
             return partial(optimizers.optimizer_result, scope=self.scope)
         if fullname.startswith(EMPTIED) or self._is_generic_in_rows(fullname):
             return plain_result
-        return partial(returned_function, scope=self.scope) if self._returns_function(fullname) else None
-
-    def _returns_function(self, fullname: str) -> bool:
-        """Return whether a function of a user returns a function."""
-        node = self._node(fullname) if "." in fullname and not fullname.startswith(LIBRARIES) else None
-        t = node.type if isinstance(node, FuncBase | Decorator) else None
-        return isinstance(t, CallableType) and isinstance(get_proper_type(t.ret_type), CallableType)
+        return None
 
     @guard_hooks
     def get_method_hook(self, fullname: str) -> Callable[[MethodContext], Type] | None:

@@ -16,6 +16,8 @@ from mypy.checker import TypeChecker
 from mypy.nodes import CallExpr, LambdaExpr
 from mypy.types import Type
 
+from branded.mypy.rows.injected_values import inject_into_lambda
+
 _looked_at: list[LambdaExpr] = []
 """The lambdas whose bodies are being checked, innermost last."""
 
@@ -24,6 +26,7 @@ def type_of_call(call: CallExpr, api: TypeChecker) -> Type:
     """Return the type of a call; the called function may be a lambda."""
     if not isinstance(call.callee, LambdaExpr):
         return api.get_expression_type(call)
+    inject_into_lambda(call.callee, api)
     with _separate_cache(call.callee, api):
         return api.get_expression_type(call)
 

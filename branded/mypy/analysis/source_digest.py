@@ -163,10 +163,3 @@ def code_at(file: str, at: Context | ErrorInfo) -> str:
     line = linecache.getline(file, at.line)
     # in lines with other characters, the columns of mypy's parser are wrong
     return line[at.column : at.end_column] if at.end_column and at.line == at.end_line and line.isascii() else ""
-
-
-def is_called_at_once(file: str, call: Context) -> bool:
-    """Return whether the result of a call is called: `power(2)(x)`."""
-    linecache.checkcache(file)
-    line = linecache.getline(file, call.end_line) if call.end_line else ""
-    return line.isascii() and call.end_column is not None and line[call.end_column :].startswith("(")

@@ -280,7 +280,7 @@ class OpenBrands:
         used |= {v.name for f in enclosing_functions(api) for v in f.variables}
         name = next(n for n in itertools.chain([stem], (f"{stem}{i}" for i in itertools.count(2))) if n not in used)
         bound, default = self.instance(BRAND), AnyType(TypeOfAny.from_omitted_generics)
-        return TypeVarType(name, name if named is None else f"{_NAMED}{named}", here, [], bound, default)
+        return TypeVarType(name, where if named is None else f"{_NAMED}{named}", here, [], bound, default)
 
     def named(
         self, axis_name: Expression | None, stem: str, context: Context, api: TypeChecker, rows: Iterable[Brand]
@@ -313,6 +313,13 @@ class OpenBrands:
             f'axis_name: brand "{name}" is already open',
             "try:   use another name for the inner brand",
         )
+
+
+def place_of_variable(v: TypeVarType) -> str:
+    """Return the path, line and column where `fresh` made a variable; empty for a user's variable."""
+    ours, _, place = v.fullname.partition("@")
+    path, _, position = place.rpartition("@")
+    return f"{path}:{':'.join(position.split(':')[:2])}" if ours == _OURS else ""
 
 
 _blocks: dict[MypyFile, list[tuple[int, int]]] = new_cache()

@@ -15,7 +15,7 @@ from branded.mypy.axes.types import erase_axes, has_axes
 from branded.mypy.rows.algebra import Brand, as_vec, change, each_row, is_a, keep_row, rows_in
 from branded.mypy.rows.brand_env import OpenBrands, checker
 from branded.mypy.rows.callables import is_plain_subtype, type_for
-from branded.mypy.rows.injected_calls import display_entries
+from branded.mypy.rows.injected_values import display_entries
 from branded.mypy.rows.leaves import NUMBERS
 from branded.mypy.rows.operands import without_name
 

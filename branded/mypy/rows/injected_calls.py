@@ -1,12 +1,11 @@
 """Calls injected into a file, which make mypy call the plugin where it has no hook.
 
-mypy has no hook for truth values and patterns, and none for displays, for which it joins the types of the entries. The
-injected calls only trigger the plugin. They are added to files with `Vec` or `Tensor` in an annotation, and to files
+mypy has no hook for truth values and patterns. The injected calls only trigger the plugin; those of `injected_values`
+change the type of an expression. They are added to files with `Vec` or `Tensor` in an annotation, and to files
 that call vmap, from the first call on.
 
     match x:                <match>(x, (Tensor,), ())   checks whether x varies: then the pattern Tensor means Vec
         case Tensor(): ...  match x: ...
-    kept = [a, b]           kept = <display>([a, b])    a list[Vec[S | S1, Tensor]], not a list[Vec[Brand, Tensor]]
     if b: ...               <test>(b)                   checks whether b may vary: a `Vec[S, Tensor] | None`
     return b or a           <operands>(b or a)          the same for the operands that are tested, here b
     [b for b in bs if b]    [... if <test>(b) if b]     the same in a comprehension, as a further condition
@@ -25,7 +24,6 @@ from mypy.checker import TypeChecker
 from mypy.nodes import (
     ARG_NAMED,
     ARG_NAMED_OPT,
-    ARG_POS,
     ARG_STAR,
     AssertStmt,
     AssignmentExpr,
@@ -37,19 +35,15 @@ from mypy.nodes import (
     ConditionalExpr,
     Context,
     Decorator,
-    DictExpr,
     DictionaryComprehension,
     Expression,
     ExpressionStmt,
-    FloatExpr,
     ForStmt,
     FuncDef,
     GeneratorExpr,
     IfStmt,
     IndexExpr,
-    IntExpr,
     LambdaExpr,
-    ListExpr,
     MatchStmt,
     MemberExpr,
     MypyFile,
@@ -60,29 +54,31 @@ from mypy.nodes import (
     OverloadedFuncDef,
     RefExpr,
     ReturnStmt,
-    SetExpr,
-    StarExpr,
     Statement,
-    StrExpr,
     TempNode,
-    TupleExpr,
     TypeInfo,
     UnaryExpr,
-    Var,
     WhileStmt,
     WithStmt,
 )
 from mypy.plugin import AnalyzeTypeContext
 from mypy.semanal import SemanticAnalyzer
 from mypy.typeanal import TypeAnalyser
-from mypy.types import AnyType, CallableType, Instance, Type, TypeOfAny, TypeVarId, TypeVarType
+from mypy.types import AnyType, CallableType, Instance, Type, TypeOfAny
 
 from branded.mypy.analysis.source.walk import parts, walk
 from branded.mypy.analysis.untyped_modules import is_untyped_module
 from branded.mypy.rows.algebra import holds_tensors
+from branded.mypy.rows.injected_values import (
+    WITH_DISPLAYS,
+    inject_displays,
+    inject_function,
+    injected_call,
+    is_injected,
+)
 from branded.mypy.rows.match_patterns import compared_paths, tensor_classes
 
-MATCH, DISPLAY = "<match>", "<display>"
+MATCH = "<match>"
 TEST, OPERANDS, CASE, FIELDS = "<test>", "<operands>", "<case>", "<fields>"
 LAST = 1000
 """A priority after the patches that mypy itself schedules for the end of semantic analysis."""
@@ -134,14 +130,15 @@ def inject_calls(tree: MypyFile, asks: CallableType, at: Context | None = None) 
         for node in walk(body):
             if type(node) is CallExpr and is_untyped:
                 _replace_typed_dict(node, asks)
+                inject_function(node, asks.fallback)
             if type(node) is Block:
                 _inject_before_statements(node.body, asks, _first_after(at, node.body))
             elif type(node) in _COMPREHENSIONS:
                 _inject_conditions(node, asks)
             elif type(node) is CallExpr and not _AXES.isdisjoint(node.arg_names):
                 _accept_axes(node)
-            if type(node) in _WITH_DISPLAYS:
-                _inject_displays(node, asks.fallback)
+            if type(node) in WITH_DISPLAYS:
+                inject_displays(node, asks.fallback)
     _inject_before_statements(tree.defs, asks, _first_after(at, tree.defs))
 
 
@@ -199,20 +196,6 @@ def _statements_to_mark(statements: Iterable[Node]) -> Iterator[Node]:
                 yield s
 
 
-def _injected_call(name: str, f: CallableType, args: list[Expression], node: Node) -> CallExpr:
-    callee = TempNode(f.copy_modified(name=name))
-    call = CallExpr(callee, args, [ARG_POS] * len(args), [None] * len(args))
-    callee.set_line(node)
-    call.set_line(node)
-    return call
-
-
-def _is_injected(e: Node, name: str) -> bool:
-    """Return whether this is an injected call."""
-    t = e.callee.type if isinstance(e, CallExpr) and isinstance(e.callee, TempNode) else None
-    return isinstance(t, CallableType) and t.name == name
-
-
 def _inject_before_statements(statements: list[Statement], asks: CallableType, first: int) -> None:
     for i in reversed(range(first, len(statements))):
         s = statements[i]
@@ -244,7 +227,7 @@ Injection = tuple[str, list[Expression]]
 
 def _injected_calls(injections: Iterable[Injection], asks: CallableType) -> list[Expression]:
     return [
-        _injected_call(name, asks, args, args[0])
+        injected_call(name, asks, args, args[0])
         for name, args in injections
         if not _assigns(args[0])  # it would be assigned twice
     ]
@@ -345,59 +328,6 @@ def update_copy(f: FuncDef) -> None:
     for block in walk(f.body):
         if isinstance(block, Block):
             for mark, s in zip(block.body, block.body[1:], strict=False):
-                if isinstance(s, MatchStmt) and isinstance(mark, ExpressionStmt) and _is_injected(mark.expr, MATCH):
+                if isinstance(s, MatchStmt) and isinstance(mark, ExpressionStmt) and is_injected(mark.expr, MATCH):
                     assert isinstance(mark.expr, CallExpr)
                     mark.expr.args[1:] = tensor_classes(s)
-
-
-_WITH_DISPLAYS = {AssignmentStmt, ForStmt, GeneratorExpr, LambdaExpr}
-
-
-def _inject_displays(node: Node, function: Instance) -> None:
-    """Inject calls around the displays without a type context, for which mypy would join the types of the entries."""
-    match node:
-        case AssignmentStmt() if node.type is None and not node.is_final_def:
-            if any(map(_is_declared, node.lvalues)):
-                return
-            if isinstance(node.rvalue, TupleExpr) or not any(isinstance(v, TupleExpr | ListExpr) for v in node.lvalues):
-                node.rvalue = _wrap_display(node.rvalue, function)
-        case ForStmt():
-            node.expr = _wrap_display(node.expr, function)
-        case GeneratorExpr():
-            node.sequences[:] = [_wrap_display(e, function) for e in node.sequences]
-        case LambdaExpr() if isinstance(returned := node.body.body[-1], ReturnStmt) and returned.expr is not None:
-            returned.expr = _wrap_display(returned.expr, function)
-
-
-def _is_declared(target: Expression) -> bool:
-    """Return whether an assignment has a type context: `params: Params` is declared elsewhere."""
-    return isinstance(target, RefExpr) and isinstance(target.node, Var) and target.node.type is not None
-
-
-def _wrap_display(e: Expression, function: Instance) -> Expression:
-    """Wrap a display that may hold several rows in an injected call; in a tuple, wrap each item."""
-    if isinstance(e, TupleExpr):
-        e.items[:] = [_wrap_display(i, function) for i in e.items]
-    if len(display_entries(e)) < 2 or _is_literal(e):
-        return e
-    object_, default = AnyType(TypeOfAny.special_form), AnyType(TypeOfAny.from_omitted_generics)
-    v = TypeVarType("T", "T", TypeVarId(-1, namespace=DISPLAY), [], object_, default)
-    return _injected_call(DISPLAY, CallableType([v], [ARG_POS], [None], v, function, variables=[v]), [e], e)
-
-
-def _is_literal(e: Expression) -> bool:
-    """Return whether a display contains only literals."""
-    held = display_entries(e) or (e.items if isinstance(e, TupleExpr) else [])
-    return all(map(_is_literal, held)) if held else isinstance(e, IntExpr | FloatExpr | StrExpr | UnaryExpr)
-
-
-def display_entries(e: Expression) -> list[Expression]:
-    """Return the entries of a display; empty for other expressions, and for displays with stars."""
-    match e:
-        case ListExpr() | SetExpr():
-            entries = list(e.items)
-        case DictExpr() if all(k is not None for k, _ in e.items):
-            entries = [v for _, v in e.items]
-        case _:
-            return []
-    return [] if any(isinstance(i, StarExpr) for i in entries) else entries

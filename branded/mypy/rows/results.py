@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mypy.nodes import CallExpr, LambdaExpr, RefExpr, StrExpr
+from mypy.nodes import CallExpr, Expression, IndexExpr, LambdaExpr, MemberExpr, Node, RefExpr, StrExpr
 from mypy.plugin import FunctionContext, MethodContext, MethodSigContext
-from mypy.types import AnyType, CallableType, FunctionLike, Instance, NoneType, ProperType, Type, get_proper_type
+from mypy.types import (
+    AnyType,
+    CallableType,
+    FunctionLike,
+    Instance,
+    NoneType,
+    ProperType,
+    Type,
+    TypeVarType,
+    get_proper_type,
+)
 
 from branded.mypy.analysis.source.reads import report_lift_reads
-from branded.mypy.analysis.source_digest import is_called_at_once
-from branded.mypy.analysis.untyped_modules import is_untyped_function, is_untyped_module
+from branded.mypy.analysis.untyped_modules import is_untyped_function
 from branded.mypy.axes.mapped_axis import Mapped
 from branded.mypy.rows.algebra import (
     BRAND,
@@ -62,18 +71,23 @@ def lift_type(ctx: FunctionContext, scope: OpenBrands) -> Type:
     return lifted
 
 
-def returned_function(ctx: FunctionContext, scope: OpenBrands) -> Type:
-    """Return the type of `power(2)` in `power(2)(x)`, as if it were lifted, in files that do not import `Vec`.
-
-    mypy asks no plugin about the call of a function that has no name.
-    """
-    t, call, api = get_proper_type(ctx.default_return_type), ctx.context, checker(ctx)
-    maker = call.callee.node if isinstance(call, CallExpr) and isinstance(call.callee, RefExpr) else None
-    is_function = isinstance(t, CallableType) and not t.is_ellipsis_args and not t.variables
-    if not is_function or not isinstance(t, CallableType) or rows_in(t) or not is_called_at_once(api.path, call):
+def nameless_function(ctx: FunctionContext, scope: OpenBrands) -> Type:
+    """Return the type of `power(2)` in `power(2)(x)`, as if it were lifted, in files that do not import `Vec`."""
+    api, e = checker(ctx), ctx.args[0][0]
+    t = get_proper_type(api.lookup_type(e))
+    t = get_proper_type(t.upper_bound) if isinstance(t, TypeVarType) else t
+    is_function = isinstance(t, CallableType) and not (t.is_ellipsis_args or t.variables or t.is_type_obj())
+    if not is_function or not isinstance(t, CallableType) or rows_in(t) or not holds_tensors(t.ret_type):
         return t
-    is_plain = is_untyped_module(api.tree) and is_untyped_function(maker, api)
-    return _lift(t, ctx, scope)[0] if is_plain and holds_tensors(t.ret_type) else t
+    return _lift(t, ctx, scope)[0] if is_untyped_function(_origin(e), api) else t
+
+
+def _origin(e: Expression) -> Node | None:
+    """Return the function or the variable that an expression begins with: `OPS` for `OPS["add"]`."""
+    match e:
+        case CallExpr(callee=inner) | IndexExpr(base=inner) | MemberExpr(expr=inner, node=None):
+            return _origin(inner)
+    return e.node if isinstance(e, RefExpr) else None
 
 
 def _lift(f: CallableType, ctx: FunctionContext, scope: OpenBrands) -> tuple[FunctionLike, list[ProperType]]:

@@ -328,7 +328,7 @@ class Evaluator(Objects):
             name = getattr(e.callee.type, "name", None)
             if name == "<fields>":
                 return Mutable("dict", dict(self.arguments(e).keywords.items()))
-            return self.evaluate(e.args[0]) if name == "<display>" else UNKNOWN
+            return self.evaluate(e.args[0]) if name in ("<display>", "<function>") else UNKNOWN
         if isinstance(e.analyzed, CastExpr):
             return self.evaluate(e.analyzed.expr)
         f = self.evaluate(e.callee)

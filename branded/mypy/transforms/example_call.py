@@ -10,10 +10,20 @@ from typing import NamedTuple
 from mypy.checker import TypeChecker
 from mypy.errorcodes import CALL_ARG, CALL_OVERLOAD, NO_UNTYPED_CALL, TRUTHY_BOOL
 from mypy.errors import ErrorInfo
-from mypy.nodes import ARG_NAMED, ARG_POS, CallExpr, Context, Expression, FuncDef, LambdaExpr, RefExpr, TempNode
+from mypy.nodes import ARG_NAMED, ARG_POS, CallExpr, Context, Expression, LambdaExpr, RefExpr, TempNode
 from mypy.plugin import FunctionSigContext
 from mypy.typeops import make_simplified_union
-from mypy.types import AnyType, CallableType, Instance, Type, TypeOfAny, UnionType, get_proper_type
+from mypy.types import (
+    AnyType,
+    CallableType,
+    ErasedType,
+    Instance,
+    Type,
+    TypeOfAny,
+    TypeVarType,
+    UnionType,
+    get_proper_type,
+)
 
 from branded.mypy.analysis import escape_analysis
 from branded.mypy.analysis.memoize import type_of_call
@@ -31,6 +41,7 @@ from branded.mypy.rows.callables import (
     synthetic_call,
     types_in_context,
 )
+from branded.mypy.rows.injected_values import is_without_hook
 from branded.mypy.rows.leaves import with_brand
 
 
@@ -159,20 +170,15 @@ def _pass_defaults(call: CallExpr, f: LambdaExpr) -> None:
             call.arg_names.append(name)
 
 
-def _returns_function(f: CallExpr) -> bool:
-    """Return whether a function of the user returns the mapped function: `vmap(power(3))`, and not `vmap(grad(f))`."""
-    node = f.callee.node if isinstance(f.callee, RefExpr) else None
-    return isinstance(node, FuncDef) and not node.fullname.startswith("branded.")
-
-
 def called_function(
     f: Expression, types: Sequence[Type], args: Sequence[Arg], at: Context, scope: OpenBrands, api: TypeChecker
 ) -> Expression:
     """Return the callee of a call with these types. mypy asks the plugin only about callees with names."""
-    if isinstance(f, LambdaExpr | RefExpr) or (isinstance(f, CallExpr) and not _returns_function(f)):
+    if isinstance(f, LambdaExpr | RefExpr | CallExpr) and not is_without_hook(f, api):
         return f
     inferred = _inferred_function(f, types, api)
     t = get_proper_type(inferred or api.get_expression_type(f))
+    t = get_proper_type(t.upper_bound) if isinstance(t, TypeVarType) else t
     if not isinstance(t, CallableType):
         return f
     call = synthetic_call(f, types, args, at)
@@ -190,8 +196,8 @@ def _inferred_function(f: Expression, types: Sequence[Type], api: TypeChecker) -
     if not isinstance(f, CallExpr) or not any(isinstance(part, LambdaExpr) for part in walk(f.args)):
         return None
     kinds = [ARG_POS] * len(types)
-    result, function = api.named_type("builtins.object"), api.named_type("builtins.function")
-    wanted = CallableType(types, kinds, [None] * len(kinds), result, function)
+    # mypy infers nothing from an erased type, and would infer `object` as the result of the lambda from `object`
+    wanted = CallableType(types, kinds, [None] * len(kinds), ErasedType(), api.named_type("builtins.function"))
     with trying(api) as errors:
         t = get_proper_type(api.get_expression_type(f, type_context=wanted))
     hides = not isinstance(t, CallableType) or hides_brands(t.ret_type)

@@ -57,6 +57,7 @@ from branded.mypy.rows.algebra import (
     as_vec,
     change,
     has_rows,
+    is_a,
     keep_row,
     row_of,
     rows_in,
@@ -65,6 +66,7 @@ from branded.mypy.rows.algebra import (
 from branded.mypy.rows.brand_env import OpenBrands, add_errors, checker, fail, show, trying
 from branded.mypy.rows.callables import Arg, synthetic_call, types_in_context
 from branded.mypy.rows.leaves import NUMBERS, fields_of, replace_leaves
+from branded.mypy.transforms.options import MAPPED
 
 
 @dataclass
@@ -242,8 +244,10 @@ def signature_by_rule(
         result = rule(call)
         if not call.has_axes and not isinstance(get_proper_type(result), FunctionLike):
             result = erase_axes(result, scope)
+        # the rule of a deferred call checks the function, whose type as a callee mypy would take from its cache
+        later = call.expression("f") if is_a(result, MAPPED) else None
         for e in expressions:
-            overrides[e] = UNKNOWN if has_body(e) else api.get_expression_type(e)
+            overrides[e] = UNKNOWN if has_body(e) or e is later else api.get_expression_type(e)
     types = [t if n in OPTIONS else UNKNOWN for n, t in formals(impl_sig)]
     return impl_sig.copy_modified(arg_types=types, ret_type=result, variables=[])
 

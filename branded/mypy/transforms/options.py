@@ -14,7 +14,7 @@ from branded.mypy.rows.algebra import UNKNOWN, is_a
 from branded.mypy.rows.brand_env import fail, show
 from branded.mypy.transforms import in_axes as axes
 
-DECORATOR = "branded.core.vmap._Decorator"
+DECORATOR, MAPPED = "branded.core.vmap._Decorator", "branded.core.vmap._Mapped"
 
 
 @dataclass

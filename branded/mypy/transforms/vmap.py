@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from mypy.checker import TypeChecker
 from mypy.erasetype import remove_instance_last_known_values
@@ -10,7 +11,9 @@ from mypy.errorcodes import ARG_TYPE
 from mypy.errors import ErrorInfo
 from mypy.nodes import (
     ARG_STAR,
+    ARG_STAR2,
     CallExpr,
+    Context,
     DictExpr,
     Expression,
     LambdaExpr,
@@ -39,14 +42,15 @@ from mypy.types import (
 )
 
 from branded.mypy.codes import ERROR
-from branded.mypy.rows.algebra import UNKNOWN, is_a
-from branded.mypy.rows.brand_env import OpenBrands, add_errors, checker, fail, trying
+from branded.mypy.rows.algebra import UNKNOWN, holds_tensors, is_a, row_of, row_variables
+from branded.mypy.rows.brand_env import OpenBrands, add_errors, checker, fail, place_of_variable, trying
 from branded.mypy.rows.callables import Arg, Transform, formal_of_each, type_for, type_of_lambda
 from branded.mypy.transforms.derivatives import LATER, Derivative
-from branded.mypy.transforms.function_calls import TransformCall, arguments_by_name
+from branded.mypy.transforms.function_calls import TransformCall, arguments_by_name, result_type
 from branded.mypy.transforms.mapping import Vmap
 from branded.mypy.transforms.options import (
     DECORATOR,
+    MAPPED,
     VmapOptions,
     accept_any_options,
     default_options,
@@ -57,7 +61,34 @@ from branded.mypy.transforms.options import (
     options_of,
 )
 
-VMAP, MAPPED = "branded.core.vmap.vmap", "branded.core.vmap._Mapped"
+VMAP = "branded.core.vmap.vmap"
+JIT, JIT_OF = "branded.compile.jit.jit", "branded.compile.jit._JitOf"
+
+
+@dataclass
+class Jit:
+    """A call of a function that `jit` compiles: numbers and arrays become tensors, except in static arguments."""
+
+    options: Sequence[str | None]
+    at: Context
+    api: TypeChecker
+    scope: OpenBrands
+
+    def apply(self, f: Expression, args: list[Arg]) -> Type:
+        """Return the type of `jit(f, …)(*args)`."""
+        tensors = TransformCall("jit", self.at, self.api, self.scope, {}).tensors
+        has_static = any(n is not None and n.startswith("static_") for n in self.options)
+        types = [UNKNOWN if has_static and not holds_tensors(a.type) else tensors(a.type) for a in args]
+        each = [a._replace(type=t) for a, t in zip(args, types, strict=True)]
+        return tensors(result_type(f, each, self.at, self.api))
+
+
+def _jit_options(call: CallExpr) -> list[str | None] | None:
+    """Return the names of the arguments of `jit(f, …)` or `jit(…)(f)`; None for a call of another function."""
+    names, e = list(call.arg_names), call.callee
+    while isinstance(e, CallExpr):
+        names, e = [*names, *e.arg_names], e.callee
+    return names if isinstance(e, RefExpr) and e.fullname == JIT else None
 
 
 def call_arguments(f: Expression, call: CallExpr, scope: OpenBrands, api: TypeChecker) -> list[Arg]:
@@ -150,13 +181,11 @@ class Transforms:
             result: Type = self.scope.instance(MAPPED, NoneType())
         elif isinstance(f, LambdaExpr):
             overrides.pop(f, None)
-            result = type_of_lambda(Vmap(options_at(call, api), call, api, self.scope), f) or self._store(call, api)
+            stored = self._store(call, api)
+            result = type_of_lambda(Vmap(options_at(call, api), call, api, self.scope), f) or stored
         else:
             return accept_any_options(sig)
-        anything = api.named_generic_type("builtins.object", [])
-        overrides[f] = anything  # the body is checked later, when the types are known
-        call_sig = sig.copy_modified(arg_types=[anything, *sig.arg_types[1:]], ret_type=result, variables=[])
-        return accept_any_options(call_sig)
+        return accept_any_options(self._deferred(sig, f, result, api))
 
     def _plainest(self, sig: CallableType) -> CallableType:
         """Return the overload that preserves the type of `f`, not one of those for other checkers."""
@@ -204,25 +233,62 @@ class Transforms:
         """Return the signature of a call `vmap(f, …)(x, …)`, or of a lambda that `_store` has stored."""
         call, api = ctx.context, checker(ctx)
         place = get_proper_type(ctx.type.args[0]) if isinstance(ctx.type, Instance) and ctx.type.args else None
-        transform_call = call.callee if isinstance(call, CallExpr) else None
+        transform_call = call.callee if isinstance(call, CallExpr) and isinstance(place, NoneType) else None
         if isinstance(place, LiteralType):
             transform_call = self._stored.get(str(place.value)) if str(place.value).startswith(f"{api.path}:") else None
             if transform_call is None:
                 note = f"vmap: the lambda of {str(place.value).rsplit(':', 1)[0]} is not checked in another file"
                 api.note(note, call, code=ERROR)
-        f = mapped_function(transform_call) if isinstance(transform_call, CallExpr) else None
-        if not isinstance(call, CallExpr) or not isinstance(transform_call, CallExpr) or f is None:
+        if not isinstance(call, CallExpr) or not isinstance(transform_call, CallExpr):
             return ctx.default_signature
+        result = self._result(transform_call, call, api)
+        return ctx.default_signature if result is None else ctx.default_signature.copy_modified(ret_type=result)
+
+    def called_lambda(self, ctx: FunctionSigContext | MethodSigContext) -> CallableType | None:
+        """Return the signature of a call of a stored `vmap(lambda …)` that has other trees than tensors as arguments.
+
+        The stored type is for tensors, and the lambda has no annotations that could name another tree.
+        """
+        call, sig, api = ctx.context, ctx.default_signature, checker(ctx)
+        stored = next((self._stored.get(place_of_variable(v)) for v in row_variables(sig)), None)
+        if stored is None or not isinstance(call, CallExpr):
+            return None
+        types = [api.get_expression_type(e) for e in call.args if not isinstance(e, LambdaExpr)]
+        if not any(row_of(t) is None and holds_tensors(t) for t in types):
+            return None
+        result = self._result(stored, call, api)
+        any_arguments = CallableType([UNKNOWN] * 2, [ARG_STAR, ARG_STAR2], [None] * 2, result or UNKNOWN, sig.fallback)
+        return any_arguments.copy_modified(name=sig.name)
+
+    def _result(self, transform_call: CallExpr, call: CallExpr, api: TypeChecker) -> Type | None:
+        """Return the type of `vmap(f, …)(x, …)`, where `transform_call` is `vmap(f, …)`."""
+        if (f := mapped_function(transform_call)) is None:
+            return None
         api.expr_checker.type_overrides.pop(f, None)
         what = LATER.get(transform_call.callee.fullname) if isinstance(transform_call.callee, RefExpr) else None
         transform: Transform
-        if what is None:
+        if (options := _jit_options(transform_call)) is not None:
+            transform = Jit(options, call, api, self.scope)
+        elif what is None:
             transform = Vmap(options_at(transform_call, api), call, api, self.scope)
         else:
             arguments = arguments_by_name(transform_call, ("f", "argnums", "has_aux"))
             transform = Derivative.of(TransformCall(what, call, api, self.scope, arguments))
-        result = _apply_to_dicts(transform, f, call_arguments(f, call, self.scope, api), api)
-        return ctx.default_signature.copy_modified(ret_type=result)
+        return _apply_to_dicts(transform, f, call_arguments(f, call, self.scope, api), api)
+
+    def jit_signature(self, ctx: FunctionSigContext | MethodSigContext) -> CallableType:
+        """Return the signature of `jit(lambda …)`; as for vmap, each call of the lambda checks its body."""
+        call, sig, api = ctx.context, ctx.default_signature, checker(ctx)
+        f = mapped_function(call) if isinstance(call, CallExpr) else None
+        if not isinstance(call, CallExpr) or not isinstance(f, LambdaExpr):
+            return sig
+        return self._deferred(sig, f, self._store(call, api), api)
+
+    def _deferred(self, sig: CallableType, f: Expression, result: Type, api: TypeChecker) -> CallableType:
+        """Return the signature of a transform that does not check its function, but returns a type that does later."""
+        anything = api.named_generic_type("builtins.object", [])
+        api.expr_checker.type_overrides[f] = anything
+        return sig.copy_modified(arg_types=[anything, *sig.arg_types[1:]], ret_type=result, variables=[])
 
     def _store(self, call: CallExpr, api: TypeChecker) -> Instance:
         """Store a `vmap(lambda …)` whose parameters are not tensors, and return its type; each call checks the body."""

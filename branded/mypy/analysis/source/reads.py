@@ -184,6 +184,7 @@ def report_jit_reads(ctx: FunctionContext | MethodContext, scope: OpenBrands) ->
     if not ctx.args or not ctx.args[0]:
         return ctx.default_return_type
     if isinstance(e := ctx.args[0][0], LambdaExpr) and not any(ctx.args[1:]):
+        api.expr_checker.type_overrides.pop(e, None)  # its body is checked at each call
         brand = scope.fresh("jit", ctx.context, api)
         vec = scope.instance(VEC, brand, scope.instance(TENSOR))
         call = synthetic_call(e, [vec] * len(e.arg_names), [Arg(vec)] * len(e.arg_names), ctx.context)
