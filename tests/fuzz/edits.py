@@ -2,9 +2,9 @@
 
     python -m tests.fuzz.edits --programs 20 --seed 7
 
-A program is a project with a series of edits: a comment is added, a body, a signature or an import changes, a function
-moves or gets a decorator, a file is added or removed.  After each edit, the project is checked with the cache of the
-last run, without a cache, by a daemon that has seen all edits, and by `branded check`.
+A program is a project with a series of edits: a comment is added, a body, a signature, a constant or an import changes,
+a function moves or gets a decorator, a file is added or removed.  After each edit, the project is checked with the
+cache of the last run, without a cache, by a daemon that has seen all edits, and by `branded check`.
 """
 
 from __future__ import annotations
@@ -46,6 +46,9 @@ BODIES = (
     "return first(x * 2)",
     "return second(x) + 1",
     "return third(x)",
+    "return x + SHIFT",
+    "kept.append(x)\n    return x",
+    "return x.sum(AXIS)",
 )
 
 
@@ -54,6 +57,13 @@ def _reads(body: str) -> bool:
 
 
 SIGNATURES = ("x: Tensor", "x: Tensor, k: float = 2.0", "x: Array", "x: Vec[S, Tensor]")
+CONSTANTS = {
+    "SIZE": ("mid", "4", "3"),
+    "SHIFT": ("pkg.deep", "Tensor.ones(SIZE)", "Tensor.ones(SIZE + 1)", "2.0"),
+    "AXIS": ("low", "0", "1", "None"),
+    "kept": ("mid", "list[Tensor]()", "list[float]()"),
+}
+"""The globals that bodies, calls and each other use: the module and the values of each."""
 NAMES = ("first", "second", "third", "fourth")
 MODULES = ("low", "mid", "pkg.deep")
 HEADER = """from __future__ import annotations
@@ -96,6 +106,10 @@ CALLS = (
     "vmap(lambda a: low.first(a))(X)",
     "vmap(partial(second))(X)",
     "vmap(partial(held))(X)",
+    "vmap(lambda a: a + SHIFT)(X)",
+    "vmap(first, in_axes=AXIS)(X)",
+    "vmap(lambda a: a.sum(AXIS))(X)",
+    "vmap(lambda a: (kept.append(a), a)[1])(X)",
 )
 APP = """from functools import partial
 from tinygrad import Tensor
@@ -121,6 +135,7 @@ class Project:
     random: random.Random
     functions: list[Function] = field(default_factory=list)
     calls: list[str] = field(default_factory=lambda: list(CALLS))
+    constants: dict[str, str] = field(default_factory=lambda: {n: values[1] for n, values in CONSTANTS.items()})
     comments: dict[str, int] = field(default_factory=dict)
     typed: set[str] = field(default_factory=set)
     """The files that import `Vec`."""
@@ -136,12 +151,12 @@ class Project:
     # ---- edits ----
 
     def edits(self, count: int) -> Iterator[str]:
-        """Make `count` random edits, and yield a description of each; a round of 12 contains each kind of edit."""
+        """Make `count` random edits, and yield a description of each; a round of 14 contains each kind of edit."""
         kinds = [self.comment, self.signature, self.move, self.decorate, self.extra, self.type_file, self.call]
         for i in range(count):
-            if i % 12 == 0:
-                order = self.random.sample([*kinds, *[self.body] * 5], 12)
-            yield order[i % 12]()
+            if i % 14 == 0:
+                order = self.random.sample([*kinds, *[self.body] * 4, *[self.constant] * 3], 14)
+            yield order[i % 14]()
 
     def comment(self) -> str:
         module = self.random.choice((*MODULES, "app", "pkg"))
@@ -155,6 +170,12 @@ class Project:
         f = self.some()
         f.body = self.random.choice([b for b in BODIES if _reads(b) != _reads(f.body)])
         return f"the body of {f.name}: {f.body!r}"
+
+    def constant(self) -> str:
+        name = self.random.choice([*CONSTANTS])
+        value = self.random.choice([v for v in CONSTANTS[name][1:] if v != self.constants[name]])
+        self.constants[name] = value
+        return f"the constant {name}: {value}"
 
     def signature(self) -> str:
         f = self.some()
@@ -210,12 +231,17 @@ class Project:
         here = [f for f in self.functions if f.module == module]
         used = [f for f in self.functions if f.module != module and any(f"{f.name}(" in g.body for g in here)]
         imports = [f"from {f.module} import {f.name}\n" for f in used]
+        constants = {n: value for n, value in self.constants.items() if CONSTANTS[n][0] == module}
+        needed = "".join([*constants.values(), *(f.body for f in here)])
+        imports += [f"from {m} import {n}\n" for n, (m, *_) in CONSTANTS.items() if m != module and n in needed]
         held = f"held = {here[0].name}\n" if module == self.functions[0].module else ""  # contains a function
-        return "".join([self.header(module), *imports, *(f.text() for f in here), held])
+        assigned = [f"{n} = {value}\n" for n, value in constants.items()]
+        return "".join([self.header(module), *imports, *assigned, *(f.text() for f in here), held])
 
     def app(self) -> str:
         imports = [f"from {f.module.partition('.')[0]} import {f.name}\n" for f in self.functions]
         imports.append(f"from {self.functions[0].module} import held\n")
+        imports += [f"from {m} import {n}\n" for n, (m, *_) in CONSTANTS.items()]
         calls = [f"y{i} = {call}\n" for i, call in enumerate(self.calls)]
         extra = ["from extra import fifth\n", "vmap(lambda a: fifth(a))(X)\n"] if self.has_extra else []
         return "".join([self.commented("app"), *imports, APP, *calls, *extra])
@@ -347,7 +373,7 @@ def wrong(seed: int, edits: int, daemon: bool = True, every: int = 1) -> Iterato
 def run_all() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz.edits", description=__doc__.splitlines()[0])
     parser.add_argument("--programs", type=int, default=10, help="projects (default 10)")
-    parser.add_argument("--edits", type=int, default=12, help="edits of each (default 12)")
+    parser.add_argument("--edits", type=int, default=14, help="edits of each (default 14)")
     parser.add_argument("--seed", type=int, default=random.randrange(2**32), help="the seed of the first")
     args = parser.parse_args()
     count = 0
