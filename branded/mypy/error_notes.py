@@ -13,7 +13,7 @@ from mypy.errors import ErrorInfo, Errors, ErrorWatcher
 
 from branded.mypy.analysis.source_digest import code_at
 from branded.mypy.codes import READ, is_brand_code
-from branded.mypy.rows.brand_env import past_watchers, replace_errors
+from branded.mypy.rows.brand_env import is_consequence, past_watchers, replace_errors
 from branded.mypy.rows.hints import is_own_self, notes_for, truth_of
 
 _CODES = {"list-item", "dict-item"}
@@ -36,7 +36,9 @@ class _Notes:
             replace_errors(self.errors, file, info.line)
         if info.blocker or is_ours:
             return False
-        if self._is_consequence(file, info) or is_own_self(info.message):
+        told = self.errors.error_info_map.get(file, ())
+        causes = [e for e in told if e.severity == "error" and is_brand_code(e.code)]
+        if is_consequence(info, causes) or is_own_self(info.message):
             return True
         code = info.code.code if info.code is not None else ""
         message, notes = asked or (info.message, notes_for(info.message))
@@ -50,13 +52,6 @@ class _Notes:
         else:  # mypy's `truthy-bool` is optional, but a batched `if x` is always an error
             self._report_as(info, READ, message, notes)
         return True
-
-    def _is_consequence(self, file: str, info: ErrorInfo) -> bool:
-        """Return whether we have rejected a part of the expression: then mypy's type of the whole is a guess."""
-        first, last = (info.line, info.column), (info.end_line or info.line, info.end_column or info.column)
-        told = self.errors.error_info_map.get(file, ())
-        ours = (e for e in told if e.severity == "error" and is_brand_code(e.code))
-        return any(first <= (e.line, e.column) < last for e in ours)
 
     def _is_told(self, file: str, info: ErrorInfo) -> bool:
         """Return whether another item of the display has the same error."""

@@ -67,7 +67,8 @@ def check_read(run: FileState, value: Fact, kind: str, at: Context, code: ErrorC
     known = sorted(brands, key=lambda b: b.depth)
     if closed := [b for b in known if run.opened[b.depth : b.depth + 1] != [b]]:
         wrong = f'{kind}: this value belongs to "{closed[0].label}", which is closed'
-        run.report(at, ESCAPE, wrong, "try:   return it from the mapped function")
+        stored = run.stored_at.get(closed[0], frozenset())
+        run.report(at, ESCAPE, wrong, "try:   return it from the mapped function", stored=stored)
     elif loops := [b.loop for b in known if b.loop]:
         wrong = f"{kind}: in the body of {loops[-1]} there is no value to read: it is traced once, for all steps"
         fix = "use cond, where or while_loop instead of `if` and `while`, or return the value and read it outside"
@@ -154,6 +155,7 @@ def check_unmapped_results(run: FileState, value: Fact, way: Fact, brand: Follow
 
 def report_kept(run: FileState, brand: FollowedBrand, outside: Mutable, first: int) -> None:
     """Report values that lists, dicts and objects, made before `outside`, keep after their brand is closed."""
+    run.stored_at[brand] = frozenset(at.line for _, _, at in run.stores[first:] if path_of(at) is None)
     for owner, key, at in run.stores[first:]:
         if owner.number < outside.number and _holds((owner.items or {}).get(key), brand, set()):
             kind = f"{brand.loop}, which is traced once for all steps" if brand.loop else "vmap"

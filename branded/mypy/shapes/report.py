@@ -88,6 +88,7 @@ def follow_file(api: TypeChecker, scope: OpenBrands) -> None:
         else:
             n = len(errors)
             fail(api, f.at, f.code, f.message, *f.notes)
+            typed |= {f.at.line} if f.code is ESCAPE else set()  # a read of the value later is the same mistake
             if shown:
                 replaceable.append((shown, errors[n:]))
     give_way(api.errors.file, replaceable)

@@ -41,7 +41,7 @@ class ShapeMistake:
     message: str
     notes: tuple[str, ...]
     lines: frozenset[int]
-    """The lines of the mistake, and of the calls that lead to it."""
+    """The lines of the mistake, of the calls that lead to it, and of the stores that it may follow from."""
     is_note: bool = False
 
 
@@ -82,6 +82,8 @@ class FileState:
         """The brands that are open."""
         self.stores: list[tuple[Mutable, object, Context]] = []
         """Values stored in lists, dicts and objects while a brand is open, with key and place."""
+        self.stored_at: dict[FollowedBrand, frozenset[int]] = {}
+        """The lines of this file that stored something while a brand was open."""
         self.yields: list[Yields] = []
         """The values that running generators have yielded."""
         self.sizes: list[int | None] = []
@@ -94,6 +96,12 @@ class FileState:
         raise NotImplementedError
 
     def call_function(self, f: Function, given: Arguments, at: Context) -> Fact:
+        raise NotImplementedError
+
+    def attribute(self, base: Fact, name: str, at: Context) -> Fact:
+        raise NotImplementedError
+
+    def item(self, base: Fact, index: Fact, at: Context) -> Fact:
         raise NotImplementedError
 
     def variable_of_other(self, node: Var) -> Fact:
@@ -125,6 +133,7 @@ class FileState:
         *notes: str,
         is_note: bool = False,
         vmap: Context | None = None,
+        stored: frozenset[int] = frozenset(),
     ) -> None:
         calls, path = self.calls, path_of(at)
         if self.uncertain or (path is not None and code in (READ, OPERAND) and self._is_reported_in(path)):
@@ -143,7 +152,7 @@ class FileState:
         notes = (*(note for note in notes if note not in fixes), *called, *fixes)
         key = at.line, message.partition(":")[0]
         chain = [at, self.caller, *([vmap] if vmap is not None else ()), *(call for _, call in self.calls)]
-        around = frozenset(call.line for call in chain if path_of(call) is None)
+        around = stored.union(call.line for call in chain if path_of(call) is None)
         self.findings.setdefault(key, ShapeMistake(at, code, message, notes, around, is_note))
 
     def _is_reported_in(self, path: str) -> bool:

@@ -72,3 +72,47 @@ vmap(lambda a: f"{a.sum():.2f}")(x)  # E: format: a value that varies over "a" h
 # --- axes that differ from the declaration of a variable, and then a use of the variable
 by_item: Axes[Items] = table.mean(axis=1)  # E: Incompatible types in assignment
 by_item + transposed.mean(axis=1)
+
+
+# --- a value that a list keeps, and then a read of it
+last: list[Tensor] = []
+
+
+def keeps(a: Tensor) -> Tensor:
+    last.append(a)  # E: escape: a value that varies is kept in `last`, which outlives vmap
+    return a
+
+
+vmap(keeps)(x)
+print((last[0] * 2).tolist())
+
+
+# --- a value that an object keeps, and then a read of it
+class Running:
+    mean: Tensor
+
+    def __call__(self, a: Tensor) -> Tensor:
+        self.mean = a  # E: escape: a value that varies is kept in `self.mean`, which outlives vmap
+        return a
+
+
+running = Running()
+vmap(running)(x)
+print(running.mean.sum().item())
+
+
+# --- a float of a value: mypy alone would also report the argument
+def by_float(a: Tensor) -> Tensor:
+    return a / float(a.sum())  # E: float: a value that varies over "a" has no single float
+
+
+vmap(by_float)(x)
+
+
+# --- the same where mypy has checked the function before the vmap
+def by_int(a: Tensor) -> Tensor:
+    return a / int(a.sum()) * math.sqrt(a.max())  # E: int: a value that varies  E: math.sqrt: a value that varies
+
+
+def in_function() -> None:
+    vmap(by_int)(x)
