@@ -20,6 +20,7 @@ from mypy.plugin import (
     Plugin,
     ReportConfigContext,
 )
+from mypy.plugins.default import DefaultPlugin
 from mypy.plugins.functools import partial_call_callback
 from mypy.semanal import SemanticAnalyzer
 from mypy.typeanal import TypeAnalyser
@@ -85,6 +86,8 @@ class BrandedPlugin(Plugin):
     def __init__(self, options: MypyOptions) -> None:
         super().__init__(options)
         forget()
+        self.by_mypy = DefaultPlugin(options)
+        """The hooks of mypy itself, which it does not ask for a name that has a hook here."""
         self.is_daemon = options.fine_grained_incremental
         self.known_hooks: dict[str, dict[str, Hook | None]] = defaultdict(dict)
         """The hooks that `guard_hooks` remembers, by the methods that select them."""
@@ -110,6 +113,7 @@ class BrandedPlugin(Plugin):
             **{name: partial(reads.reject_truth, position=i) for name, i in reads.ASKERS.items()},
             **dict.fromkeys(searches.OPERATOR_SEARCHES, searches.reject_search),
             "builtins.format": reads.reject_format,
+            **dict.fromkeys(external_calls.LOGGED, external_calls.reject_logged),
             "builtins.iter": reads.reject_sentinel,
             **dict.fromkeys(custom_rules.MAKERS, partial(custom_rules.custom_rule_type, scope=scope)),
             narrowing.ASKED: narrowing.narrow_isinstance,
@@ -153,6 +157,7 @@ class BrandedPlugin(Plugin):
             **dict.fromkeys(searches.SEARCHES, searches.reject_search),
             **dict.fromkeys(searches.LOOKUPS, searches.reject_lookup),
             "builtins.str.format": reads.reject_format,
+            **dict.fromkeys(external_calls.LOGGED, external_calls.reject_logged),
             "builtins.str.format_map": reads.reject_format_map,
             **dict.fromkeys(external_calls.COMPARED, searches.reject_container_comparison),
             **dict.fromkeys(external_calls.POWERS, external_calls.power),
@@ -236,6 +241,9 @@ class BrandedPlugin(Plugin):
         """Return the hook for a function or method whose annotations may have no rows."""
         if fullname.startswith(LIBRARIES):
             return None
+        own = self.by_mypy.get_function_signature_hook(fullname) or self.by_mypy.get_method_signature_hook(fullname)
+        if own is not None:
+            return partial(widening.signature_by_mypy, hook=own)
 
         def called(ctx: FunctionSigContext | MethodSigContext) -> FunctionLike:
             node = self._node(fullname) or getattr(getattr(ctx.context, "callee", None), "node", None)

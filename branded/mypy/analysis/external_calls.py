@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mypy.checker import TypeChecker
+from mypy.checkstrformat import parse_conversion_specifiers
 from mypy.errorcodes import ErrorCode
 from mypy.nodes import (
     ARG_NAMED,
     ARG_NAMED_OPT,
+    ARG_POS,
     Expression,
     Import,
     ImportAll,
@@ -16,13 +18,14 @@ from mypy.nodes import (
     LambdaExpr,
     MypyFile,
     RefExpr,
+    StrExpr,
     TypeInfo,
 )
-from mypy.plugin import FunctionSigContext, MethodContext, MethodSigContext
+from mypy.plugin import FunctionContext, FunctionSigContext, MethodContext, MethodSigContext
 from mypy.types import AnyType, CallableType, Instance, TupleType, Type, TypeOfAny, UnionType, get_proper_type
 
 from branded.mypy.analysis.caches import new_cache
-from branded.mypy.analysis.reads import item_type, known_brands, reject_batched
+from branded.mypy.analysis.reads import TEXTS, item_type, known_brands, reject_batched
 from branded.mypy.codes import OPERAND, READ
 from branded.mypy.rows.algebra import add_brands, as_vec, row_of
 from branded.mypy.rows.brand_env import checker, trying
@@ -168,6 +171,30 @@ def power(ctx: MethodContext) -> Type:
         return ctx.default_return_type
     name = "float" if any(map(_is_float, types)) else "int"
     return checker(ctx).named_generic_type(f"builtins.{name}", [])
+
+
+LOGGED = {
+    f"logging.{prefix}{name}"
+    for prefix in ("", "Logger.", "LoggerAdapter.")
+    for name in ("debug", "info", "warning", "error", "exception", "critical", "log")
+}
+
+
+def reject_logged(ctx: FunctionContext | MethodContext) -> Type:
+    """Reject batched values for `%.3f` in `log.info("loss %.3f", x)`; for `%s` their text is the brands and shape."""
+    given = dict(zip(ctx.callee_arg_names, zip(ctx.args, ctx.arg_kinds, strict=True), strict=True))
+    (message, _), (values, kinds) = given.get("msg", ([], [])), given.get("args", ([], []))
+    text = message[0].value if message and isinstance(message[0], StrExpr) else ""
+    fields = [s for s in parse_conversion_specifiers(text) if s.conv_type != "%"]
+    if any(s.has_star() or s.has_key() for s in fields) or any(k != ARG_POS for k in kinds):
+        return ctx.default_return_type
+    for s, e in zip(fields, values, strict=False):
+        t = checker(ctx).get_expression_type(e)
+        if s.conv_type not in ("s", "r", "a") and row_of(t) is not None and known_brands(t):
+            says, fix = TEXTS["format"]
+            reject_batched(checker(ctx), ctx.context, t, READ, f"format: {says}", fix)
+            break
+    return ctx.default_return_type
 
 
 def _is_number(t: Type) -> bool:

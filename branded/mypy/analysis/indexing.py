@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mypy.nodes import ComparisonExpr, Expression, OperatorAssignmentStmt, SliceExpr, TupleExpr
+from mypy.checker import TypeChecker
+from mypy.nodes import (
+    ComparisonExpr,
+    Expression,
+    NameExpr,
+    OperatorAssignmentStmt,
+    OpExpr,
+    SliceExpr,
+    TupleExpr,
+    UnaryExpr,
+)
 from mypy.plugin import MethodContext, MethodSigContext
 from mypy.types import AnyType, CallableType, Type, TypeOfAny
 
 from branded.mypy.analysis.reads import known_brands, reject_batched
+from branded.mypy.analysis.untyped_modules import assigned_to
 from branded.mypy.codes import SHAPE, WRITE
 from branded.mypy.rows.algebra import AXES, TENSOR, VEC, row_of
 from branded.mypy.rows.brand_env import checker, show, trying
@@ -48,15 +59,30 @@ def reject_mask_write(ctx: MethodContext) -> Type:
 
 
 def _reject_mask(ctx: MethodContext | MethodSigContext, what: str, fix: str) -> None:
-    """Reject a comparison as the index if the value or the mask is batched."""
+    """Reject a comparison as the index, or in it, if the value or the mask is batched."""
     index, api = ctx.args[0][0] if ctx.args and ctx.args[0] else None, checker(ctx)
-    if isinstance(index, ComparisonExpr):
+    mask = next((e for e in (index.items if isinstance(index, TupleExpr) else [index]) if _is_mask(e, api)), None)
+    if mask is not None:
         with trying(api):
-            t = api.get_expression_type(index)
+            t = api.get_expression_type(mask)
         batched = next(filter(known_brands, (t, ctx.type)), None) if row_of(t) is not None else None
         if batched is not None:
             says = f"{what}: a mask over {{}} would choose another number of entries for each example"
             reject_batched(api, ctx.context, batched, SHAPE, says, fix)
+
+
+def _is_mask(e: Expression | None, api: TypeChecker) -> bool:
+    """Return whether an expression is a comparison, or a variable of one: `x > 0`, `~(x > 0)`, `mask & (x < 1)`."""
+    match e:
+        case ComparisonExpr():
+            return True
+        case UnaryExpr(op="~"):
+            return _is_mask(e.expr, api)
+        case OpExpr(op="&" | "|" | "^"):
+            return _is_mask(e.left, api) or _is_mask(e.right, api)
+        case NameExpr() if not isinstance(value := assigned_to(e.node, api), NameExpr):
+            return _is_mask(value, api)
+    return False
 
 
 def _slice_bounds(e: Expression) -> Iterator[Expression]:

@@ -75,21 +75,30 @@ def definition_of(t: CallableType, node: Node | None, api: TypeChecker) -> Symbo
     return None if f is not None and is_decorated and not is_in_file(f, api) else f
 
 
-_assigned: dict[MypyFile, dict[Var, Expression | None]] = new_cache()
+_assigned: dict[MypyFile | FuncDef, dict[Var, Expression | None]] = new_cache()
 
 
 def assigned_to(node: Node | None, api: TypeChecker) -> Expression | None:
     """Return the only expression that is assigned to a variable of this file; None if there are several."""
     if not isinstance(node, Var):
         return None
-    if api.tree not in _assigned:
-        found: dict[Var, Expression | None] = {}
-        for part in walk(_all_statements(api.tree.defs)):
-            for target, value in _assignments(part):
-                if isinstance(target, NameExpr) and isinstance(target.node, Var):
-                    found[target.node] = None if target.node in found else value
-        _assigned[api.tree] = found
-    return _assigned[api.tree].get(node)
+    owners: list[MypyFile | FuncDef] = [api.tree]
+    owners += [f for f in api.scope.stack if isinstance(f, FuncDef)]  # a body checked again has its own variables
+    for owner in owners:
+        if owner not in _assigned:
+            _assigned[owner] = _assigned_in(_all_statements(owner.defs) if isinstance(owner, MypyFile) else owner.body)
+        if node in _assigned[owner]:
+            return _assigned[owner][node]
+    return None
+
+
+def _assigned_in(body: object) -> dict[Var, Expression | None]:
+    found: dict[Var, Expression | None] = {}
+    for part in walk(body):
+        for target, value in _assignments(part):
+            if isinstance(target, NameExpr) and isinstance(target.node, Var):
+                found[target.node] = None if target.node in found else value
+    return found
 
 
 def _assignments(part: Node) -> Iterator[tuple[Node | None, Expression | None]]:

@@ -235,6 +235,7 @@ class Evaluator(Objects):
         left, right = values
         if (result := self.by_special_method(e.operators[0], left, right, e)) is not None:
             return result
+        self.check_fields(e.operators[0], left, right, e)
         if any(isinstance(v, Shaped) for v in values):
             return tensors.binary(self, e, e.operators[0], left, right, e.operands[0], e.operands[1])
         sizes = {i.axis for v in values for i in (v, *(items_of(v) or ())) if isinstance(i, Size)}

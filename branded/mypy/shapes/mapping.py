@@ -206,18 +206,21 @@ def change(value: Fact, way: Fact, leaf: Leaf, what: str = "the result", numbers
     return UNKNOWN
 
 
-def _check_keys(run: FileState, value: Fact, way: Fact, what: str, at: Context) -> None:
-    """Report a dict in `in_axes` whose keys differ from the argument's."""
+def _check_keys(run: FileState, value: Fact, way: Fact, what: str, at: Context, option: str = "in_axes") -> None:
+    """Report a dict in `in_axes` or `out_axes` whose keys differ from those of the argument or the result."""
+    if isinstance(way, Tuple) and isinstance(value, Tuple):
+        for i, (item, inner) in enumerate(zip(value.items, way.items, strict=False)):
+            _check_keys(run, item, inner, f"{what}[{i}]", at, option)
     ways = way.items if isinstance(way, Mutable) and way.kind == "dict" else None
     held = value.items if isinstance(value, Mutable) and value.kind == "dict" else None
     if ways is None or held is None:
         return
     if held.keys() != ways.keys() and not run.declared_only:
         given, wanted = (", ".join(map(repr, keys)) for keys in (ways, held))
-        wrong = f"in_axes: the keys for {what} are {given}, and {what} has {wanted}"
-        run.report(at, AXES, wrong, "try:   use the keys of the argument")
+        wrong = f"{option}: the keys for {what} are {given}, and {what} has {wanted}"
+        run.report(at, AXES, wrong, f"try:   use the keys of {what.partition('[')[0]}")
     for k in held.keys() & ways.keys():
-        _check_keys(run, held[k], ways[k], f"{what}[{k!r}]", at)
+        _check_keys(run, held[k], ways[k], f"{what}[{k!r}]", at, option)
 
 
 def mapped_call(
@@ -264,6 +267,7 @@ def mapped_call(
     run.sizes.pop()
     run.inside -= 1
     report_kept(run, brand, opened, first)
+    _check_keys(run, result, out_axes, "the result", at, "out_axes")
     check_unmapped_results(run, result, out_axes, brand, at)
     if not mapped.is_certain:  # the mistake in the arguments is the cause of any other mistake in the result
         result = map_leaves(result, lambda x: Shaped(None, x.brands) if isinstance(x, Shaped) else x)

@@ -25,12 +25,15 @@ from mypy.nodes import (
 from mypy.operators import op_methods, reverse_op_methods
 from mypy.types import Instance, TupleType, Type, get_proper_type
 
+from branded.mypy.analysis.external_calls import compares_fields
 from branded.mypy.axes.types import axes_of, has_axes, is_named, is_variable
-from branded.mypy.codes import ERROR
+from branded.mypy.codes import ERROR, OPERAND
 from branded.mypy.rows.algebra import TENSOR, VEC
 from branded.mypy.shapes import libraries, tensors
+from branded.mypy.shapes.brands import check_read
 from branded.mypy.shapes.other_files import decorators_of, function_of, is_user_name, path_of
 from branded.mypy.shapes.rules import modules
+from branded.mypy.shapes.rules.operators import item_at
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
     NUMBER,
@@ -109,6 +112,24 @@ class Objects(FileState):
         method = self.from_class(value, name, at)
         return self.call_function(method, Arguments([*given]), at) if isinstance(method, Function) else None
 
+    def check_fields(self, op: str, left: Fact, right: Fact, at: Context) -> None:
+        """Report a comparison of dataclasses or named tuples that needs the truth value of one of their fields.
+
+        Python compares the identity of two fields first.
+        """
+        if not (isinstance(left, Mutable) and isinstance(right, Mutable)) or left.info is None:
+            return
+        method = op_methods.get("==" if op == "!=" else op, "")
+        info = left.info
+        if info is not right.info or not compares_fields(info, method) or not self.is_own(info.fullname):
+            return
+        if any("eq" in d.arg_names for d in info.defn.decorators if isinstance(d, CallExpr)):
+            return
+        pairs = [(a, (right.items or {}).get(key)) for key, a in (left.items or {}).items()]
+        compared = [v for a, b in pairs if a is not b for v in (a, b) if isinstance(v, Shaped) and v.brands]
+        for value in compared[:1]:
+            check_read(self, value, "bool", at, OPERAND)
+
     def by_special_method(self, op: str, left: Fact, right: Fact, at: Context) -> Fact | None:
         """Return `left op right` if a class of the program defines it."""
         name = op_methods.get(op, "")
@@ -117,11 +138,16 @@ class Objects(FileState):
         result = self.special(left, name, [right], at)
         return self.special(right, reverse_op_methods.get(name, ""), [left], at) if result is None else result
 
-    def check_key(self, e: IndexExpr, base: Fact, index: Fact) -> None:
-        """Report a key that a dict certainly does not have; mypy reports the keys of a TypedDict."""
+    def item(self, base: Fact, index: Fact, at: Context) -> Fact:
+        """Return the item that a function of the library gets."""
+        self.check_key(at, base, index)
+        return item_at(base, index)
+
+    def check_key(self, e: Context, base: Fact, index: Fact) -> None:
+        """Report a key that a dict certainly does not have; mypy reports the keys of a TypedDict in an index."""
         if not isinstance(base, Mutable) or base.kind != "dict" or not base.items or not isinstance(index, Const):
             return
-        if index.value in base.items or not self._is_dict(e.base):
+        if index.value in base.items or (isinstance(e, IndexExpr) and not self._is_dict(e.base)):
             return
         keys = [repr(k) for k in base.items]
         near = get_close_matches(repr(index.value), keys, 1)

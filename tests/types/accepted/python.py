@@ -1,5 +1,6 @@
 """Batched values together with Python values: numbers, objects of type Any, isinstance."""
 
+import dataclasses
 import math
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, assert_type
@@ -276,3 +277,19 @@ def removed(a: Vec[S], b: Vec[S]) -> Vec[S]:
 vmap(searched)(x, x)
 vmap(removed)(x, x)
 vmap(lambda a, b: a if a in (a, b) else b)(x, x)
+
+
+# --- fields that are replaced, with the brands of the new values
+@dataclass
+class Point(Generic[S]):
+    x: Vec[S]
+    y: Vec[S]
+
+
+def moved(p: Point[S]) -> Point[S]:
+    return dataclasses.replace(p, x=p.y * 2)
+
+
+vmap(moved)(Point(x, x))
+vmap(lambda p: dataclasses.replace(p, x=p.x + 1))(Point(x, x))
+vmap(lambda a: dataclasses.replace(Point(x, x), y=a))(x)

@@ -177,6 +177,21 @@ def _partial(run: FileState, given: Arguments, at: Context) -> Fact:
     return Wrapped(called)
 
 
+def _getattr(run: FileState, given: Arguments, at: Context) -> Fact:
+    match given.positional:
+        case [owner, Const(value=str(name)), *_] if owner is not UNKNOWN:
+            return run.attribute(owner, name, at)
+    return UNKNOWN
+
+
+def _itemgetter(run: FileState, given: Arguments, at: Context) -> Fact:
+    """Return `operator.itemgetter("a")`; mypy knows its function, but not its keys."""
+    match given.positional:
+        case [Const() as key] if given.exact:
+            return Wrapped(lambda more: run.item(more.positional[0], key, at) if more.positional else UNKNOWN)
+    return UNKNOWN
+
+
 def _operator(run: FileState, given: Arguments, at: Context, symbol: str) -> Fact:
     """Return the value of `operator.add(a, b)`."""
     if len(given.positional) != 2 or not isinstance(at, Expression):
@@ -203,6 +218,8 @@ RULES: dict[str, Rule] = {
     "builtins.next": lambda run, given, at: _first_argument(run, given),
     "builtins.any": _any,
     "builtins.all": _any,
+    "builtins.getattr": _getattr,
+    "operator.itemgetter": _itemgetter,
     "functools.partial": _partial,
     "builtins.type": _type,
     "builtins.float": partial(_number, kind="float"),
