@@ -43,6 +43,7 @@ from mypy.nodes import (
     YieldFromExpr,
 )
 from mypy.options import Options
+from mypy.types import CallableType
 
 from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.source.walk import parts, walk
@@ -149,6 +150,8 @@ class _Parsed:
             body = walk([f.body, *(a.initializer for a in f.arguments), *_decorators[f]])
             _paths.update(dict.fromkeys([f, *body], module.path))
         f = self.made[name]
+        if isinstance(node.type, CallableType) and len(node.type.arg_types) != len(f.arguments):
+            return None  # mypy's daemon checks this file before it has analyzed the changed one
         f.type, f._fullname = node.type, node.fullname
         return Function(f, self.frame)
 
