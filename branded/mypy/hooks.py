@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from mypy.nodes import Decorator, FuncBase, MypyFile, OverloadedFuncDef, SymbolNode, TypeInfo
 from mypy.options import Options as MypyOptions
@@ -36,6 +36,7 @@ from branded.mypy.analysis.source_digest import LIBRARIES, add_source_facts
 from branded.mypy.axes import calls, functions, mapped_axis, table
 from branded.mypy.axes import types as axes_types
 from branded.mypy.axes.types import erase_axes
+from branded.mypy.default_hooks import Signature, after_mypy
 from branded.mypy.error_notes import add_notes
 from branded.mypy.failures import Hook, guard_hooks
 from branded.mypy.rows import displays, injected_calls, injected_values, operands, operators, static_fields, widening
@@ -75,7 +76,6 @@ PARTIAL_CALL = "functools.partial.__call__"
 
 T = TypeVar("T")
 R = TypeVar("R")
-Signature = Callable[[Any], FunctionLike]
 Hooks = dict[str, Callable[[T], R]]
 """Hooks by the full name of the function, method or class that they handle."""
 
@@ -191,6 +191,9 @@ class BrandedPlugin(Plugin):
 
     @guard_hooks
     def get_function_signature_hook(self, fullname: str) -> Callable[[FunctionSigContext], FunctionLike] | None:
+        return after_mypy(self.by_mypy.get_function_signature_hook(fullname), self._function_signature(fullname))
+
+    def _function_signature(self, fullname: str) -> Signature | None:
         if fullname in reads.NUMBERS:
             return reads.reject_number
         if self.transforms.is_vmap(fullname):
@@ -206,6 +209,8 @@ class BrandedPlugin(Plugin):
         hook = {"builtins.len": reads.length_signature}.get(fullname) if "." in fullname else self._local_signature
         if fullname == operands.ARRAY:
             return operands.array_signature
+        if fullname == "dataclasses.replace":
+            return self._replaced
         if fullname == "builtins.map":
             return accept_tensor_functions
         generic = fullname.startswith(functions.MODULES) or self._is_generic_in_rows(fullname)
@@ -241,15 +246,19 @@ class BrandedPlugin(Plugin):
         """Return the hook for a function or method whose annotations may have no rows."""
         if fullname.startswith(LIBRARIES):
             return None
-        own = self.by_mypy.get_function_signature_hook(fullname) or self.by_mypy.get_method_signature_hook(fullname)
-        if own is not None:
-            return partial(widening.signature_by_mypy, hook=own)
 
         def called(ctx: FunctionSigContext | MethodSigContext) -> FunctionLike:
             node = self._node(fullname) or getattr(getattr(ctx.context, "callee", None), "node", None)
             return self.transforms.called_lambda(ctx) or self.instances.called(ctx, node) or ctx.default_signature
 
         return called
+
+    def _replaced(self, ctx: FunctionSigContext) -> FunctionLike:
+        """Return the signature of `replace(p, position=x)`, as of a call of the class."""
+        info = getattr(get_proper_type(ctx.default_signature.ret_type), "type", None)
+        if isinstance(info, TypeInfo) and has_rows(info):
+            return widening.replace_signature(ctx)
+        return self.instances.called(ctx, None) or ctx.default_signature
 
     def _local_signature(self, ctx: FunctionSigContext) -> FunctionLike:
         """Return the signature of a nested function; it has no full name, and it may be vmap."""
@@ -261,6 +270,9 @@ class BrandedPlugin(Plugin):
 
     @guard_hooks
     def get_method_signature_hook(self, fullname: str) -> Callable[[MethodSigContext], FunctionLike] | None:
+        return after_mypy(self.by_mypy.get_method_signature_hook(fullname), self._method_signature(fullname))
+
+    def _method_signature(self, fullname: str) -> Signature | None:
         if fullname.startswith(TENSORS):
             return self._indexing if fullname in indexing.INDEXED else self._tensor_method
         if fullname.endswith("._replace") and self._is_generic_in_rows(fullname.rpartition(".")[0]):

@@ -6,17 +6,15 @@ container is accepted as if the function only reads it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
-from mypy.nodes import CallExpr, DictExpr, Expression, ListExpr, SetExpr, TupleExpr
+from mypy.nodes import DictExpr, Expression, ListExpr, SetExpr, TupleExpr
 from mypy.plugin import FunctionSigContext, MethodSigContext
 from mypy.subtypes import is_same_type
-from mypy.types import AnyType, CallableType, FunctionLike, Instance, TupleType, Type, TypeOfAny, get_proper_type
+from mypy.types import CallableType, Instance, TupleType, Type, get_proper_type
 
 from branded.mypy.rows.algebra import CONTAINERS, Brand, add_brands, as_vec, change, holds_tensors, rows_in
 from branded.mypy.rows.brand_env import checker, trying
-from branded.mypy.rows.callables import arguments_by_formal
 
 Call = FunctionSigContext | MethodSigContext
 
@@ -63,8 +61,8 @@ def _without_rows(t: Type) -> Type:
     return change(t, lambda row: [], end=as_vec)
 
 
-def replace_signature(ctx: MethodSigContext) -> CallableType:
-    """Type `p._replace(position=x)`: a named tuple with the brands of `x` too."""
+def replace_signature(ctx: Call) -> CallableType:
+    """Type `p._replace(position=x)` and `replace(p, position=x)`: the result has the brands of `x` too."""
     sig, api = ctx.default_signature, checker(ctx)
     rows: list[Brand] = []
     types = list(sig.arg_types)
@@ -74,20 +72,3 @@ def replace_signature(ctx: MethodSigContext) -> CallableType:
         types[i] = add_brands(types[i], brands)
         rows += brands
     return sig.copy_modified(arg_types=types, ret_type=add_brands(sig.ret_type, rows))
-
-
-def signature_by_mypy(ctx: Call, hook: Callable[[Any], FunctionLike]) -> FunctionLike:
-    """Return the signature that mypy's own hook has for a call, such as `dataclasses.replace(p, mass=x)`.
-
-    Its types are those that a class declares for one example, so tensors and batched values are not checked.
-    """
-    sig, api, call = hook(ctx), checker(ctx), ctx.context
-    if not isinstance(sig, CallableType) or not isinstance(call, CallExpr):
-        return sig
-    types = list(sig.arg_types)
-    for i, actuals in enumerate(arguments_by_formal(sig, call, api)):
-        with trying(api):
-            is_batched = any(rows_in(api.get_expression_type(e)) for e in actuals)
-        if is_batched or holds_tensors(types[i]):
-            types[i] = AnyType(TypeOfAny.special_form)
-    return sig.copy_modified(arg_types=types)

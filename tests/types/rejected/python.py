@@ -1,7 +1,9 @@
 """Batched values passed to functions of Python, math and numpy."""
 
 import math
-from typing import Any, Generic, NamedTuple, Never, TypeVar
+from dataclasses import dataclass, replace
+from functools import singledispatch
+from typing import Any, Generic, NamedTuple, Never, TypedDict, TypeVar
 
 import numpy as np
 from tinygrad import Tensor
@@ -177,3 +179,28 @@ def plain_total(values: list[Tensor]) -> Tensor:
 
 
 vmap(lambda a: plain_total([a, a]))(x)  # E: List item 0 has incompatible type
+
+
+# --- mypy's own checks of dataclasses.replace, TypedDict and singledispatch
+@dataclass(frozen=True)
+class Sized:
+    value: Tensor
+    size: int
+
+
+class Options(TypedDict, total=False):
+    size: int
+
+
+@singledispatch
+def size_of(x: object) -> int:
+    return 1
+
+
+def resized(s: Sized, options: Options) -> Sized:
+    replace(s, sise=2)  # E: Unexpected keyword argument "sise" for "replace" of "Sized"
+    options.setdefault("size", "2")  # E: Argument 2 to "setdefault" of "TypedDict"
+    size_of()  # E: Missing positional argument "x" in call to "size_of"
+    return replace(
+        s, size="2"
+    )  # E: Argument "size" to "replace" of "Sized" has incompatible type "str"; expected "int"
