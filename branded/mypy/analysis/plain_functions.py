@@ -54,6 +54,7 @@ from branded.mypy.analysis.source.called_function import (
 )
 from branded.mypy.analysis.source.computed_bodies import brands_of_result
 from branded.mypy.analysis.source.handed_functions import (
+    accept_brands,
     accept_tensor_functions,
     add_brands_to_function,
     passed_readers,
@@ -161,6 +162,9 @@ class Instances:
             or without_name(add_brands(t, row), row, api)
             for i, (t, row) in enumerate(zip(sig.arg_types, rows, strict=True))
         ]
+        for row, t, actuals in zip(rows, types, ctx.args, strict=False):
+            if row:
+                accept_brands(t, actuals, api)
         shared = self._shared(ctx, node, api) if isinstance(node, FuncDef) else frozenset()
         idle = unused_parameters(node, api, shared) if isinstance(node, FuncDef) else frozenset()
         used = [row for n, row in zip(sig.arg_names, rows, strict=True) if n not in idle]
@@ -288,6 +292,7 @@ class Instances:
             return []
         rows: list[Brand] = []
         for e in expressions:
+            api.expr_checker.type_overrides.pop(e, None)  # from a check with other brands
             if not is_deep(e):
                 with trying(api):
                     context = f.copy_modified(ret_type=api.named_type("builtins.object"))

@@ -133,26 +133,6 @@ def has_axes(t: Type) -> bool:
     return not (isinstance(t, AnyType | NoneType | UninhabitedType) or is_row(t)) and t.accept(_HasAxes())
 
 
-class _NamesAxis(TypeQuery[bool]):
-    def __init__(self, v: TypeVarType) -> None:
-        super().__init__()
-        self.v = v
-
-    def strategy(self, items: list[bool]) -> bool:
-        return any(items)
-
-    def visit_instance(self, t: Instance) -> bool:
-        if t.type.fullname == AXES:
-            return any(get_proper_type(a) == self.v for a in t.args)
-        return super().visit_instance(t)
-
-
-def names_axis(v: TypeVarType, t: Type) -> bool:
-    """Return whether a type variable names an axis in `t`."""
-    parts = [*t.arg_types, t.ret_type] if isinstance(t, CallableType) else [t]
-    return any(part.accept(_NamesAxis(v)) for part in parts if has_axes(part))
-
-
 class _Erased(TypeTranslator):
     def __init__(self, scope: OpenBrands) -> None:
         super().__init__()

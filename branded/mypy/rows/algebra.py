@@ -320,4 +320,6 @@ def hides_brands(t: Type) -> bool:
 
 
 def row_variables(f: CallableType) -> list[TypeVarType]:
-    return [v for v in f.variables if isinstance(v, TypeVarType) and is_row(v)]
+    """Return the variables of rows; a variable that occurs in `Axes` alone is the name of an axis."""
+    rows = [v for v in f.variables if isinstance(v, TypeVarType) and is_row(v)]
+    return [v for v in rows if any(occurs(v, t) for t in (*f.arg_types, f.ret_type))]

@@ -37,7 +37,7 @@ from mypy.types import (
     get_proper_type,
 )
 
-from branded.mypy.axes.types import erase_axes, names_axis
+from branded.mypy.axes.types import erase_axes
 from branded.mypy.codes import is_brand_code
 from branded.mypy.rows.algebra import (
     TENSOR,
@@ -163,21 +163,25 @@ class Transform(Protocol):
 def type_of_lambda(transform: Transform, f: LambdaExpr, numbers: Sequence[Type] = ()) -> Type | None:
     """Return the type of `vmap(lambda …)` that is called later; None if its parameters cannot be tensors of any row.
 
-    `numbers` are types that its parameters accept in addition.
+    `numbers` are types that its parameters accept in addition. Parameters with a default accept any value.
     """
     api, scope, context = transform.api, transform.scope, transform.at
     place = f"{context.line}:{context.column}"
     rows = [scope.fresh((n or "x").upper(), context, api, place=f"{place}:{i}") for i, n in enumerate(f.arg_names)]
     vecs: list[Type] = [scope.instance(VEC, r, scope.instance(TENSOR)) for r in rows]
+    is_optional = [k.is_optional() for k in f.arg_kinds]
     with trying(api) as errors:
-        result = transform.apply(f, [Arg(v) for v in vecs])
+        result = transform.apply(f, [Arg(v) for v, optional in zip(vecs, is_optional, strict=True) if not optional])
     told = errors.filtered_errors()
     if any(e.severity == "error" and not is_brand_code(e.code) for e in told):
         return None
     add_errors(api, told)
     function = api.named_generic_type("builtins.function", [])
-    kinds = [ARG_POS] * len(vecs)
-    types = [UnionType([v, *numbers]) if numbers else v for v in vecs]
+    kinds = [k if optional else ARG_POS for k, optional in zip(f.arg_kinds, is_optional, strict=True)]
+    types = [
+        UNKNOWN if optional else UnionType([v, *numbers]) if numbers else v
+        for v, optional in zip(vecs, is_optional, strict=True)
+    ]
     return overload_plain(CallableType(types, kinds, list(f.arg_names), result, function, variables=rows))
 
 
@@ -221,8 +225,7 @@ def parameter_names(f: Expression, api: TypeChecker) -> Sequence[str | None]:
 
 def overload_plain(f: CallableType) -> FunctionLike:
     """Return `f` as an overload: with plain tensors as arguments, it returns plain tensors."""
-    rows = [v for v in row_variables(f) if not names_axis(v, f)]
-    empty: dict[TypeVarId, Type] = {v.id: UninhabitedType() for v in rows}
+    empty: dict[TypeVarId, Type] = {v.id: UninhabitedType() for v in row_variables(f)}
     remaining = [v for v in f.variables if v.id not in empty]
     at_empty = expand_type(f.copy_modified(variables=remaining), empty)
     assert isinstance(at_empty, CallableType)

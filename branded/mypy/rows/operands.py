@@ -25,7 +25,6 @@ from mypy.types import (
 )
 
 from branded.mypy.analysis.memoize import cache_in_body
-from branded.mypy.axes.types import names_axis
 from branded.mypy.rows.algebra import (
     CONTAINERS,
     TENSOR,
@@ -63,8 +62,6 @@ def operand_signature(ctx: FunctionSigContext | MethodSigContext, any_is_plain: 
     cache_in_body(api)
     solution: dict[TypeVarId, Type] = {}
     for v in row_variables(sig):
-        if names_axis(v, sig):
-            continue
         formals = [(t, actuals) for t, actuals in zip(sig.arg_types, ctx.args, strict=False) if occurs(v, t)]
         entries = [e for _, actuals in formals for e in flat_entries(actuals)]
         if not all(_is_whole_row(v, t) for t, _ in formals) or any(map(is_deep, entries)):

@@ -18,6 +18,7 @@ from mypy.nodes import (
     IntExpr,
     ListExpr,
     NameExpr,
+    StarExpr,
     StrExpr,
     TupleExpr,
     TypeInfo,
@@ -56,11 +57,20 @@ def tree_of(e: Expression | None, api: TypeChecker) -> Type:
         case NameExpr(name="None"):
             return NoneType()
         case TupleExpr() | ListExpr():
-            return tuple_type([tree_of(i, api) for i in e.items], api)
+            items = [t for i in e.items for t in _entries(i, api)]
+            return UNKNOWN if None in items else tuple_type([t for t in items if t is not None], api)
         case DictExpr() if all(isinstance(k, StrExpr) for k, _ in e.items):
-            items = {k.value: tree_of(v, api) for k, v in e.items if isinstance(k, StrExpr)}
-            return TypedDictType(items, set(items), set(), api.named_generic_type("typing._TypedDict", []))
+            each = {k.value: tree_of(v, api) for k, v in e.items if isinstance(k, StrExpr)}
+            return TypedDictType(each, set(each), set(), api.named_generic_type("typing._TypedDict", []))
     return _axes_from_type(api.get_expression_type(e))
+
+
+def _entries(e: Expression, api: TypeChecker) -> list[Type | None]:
+    """Return the trees of an entry; None for a star-expression of unknown length."""
+    if not isinstance(e, StarExpr):
+        return [tree_of(e, api)]
+    t = get_proper_type(tree_of(e.expr, api))
+    return [*t.items] if isinstance(t, TupleType) else [None]
 
 
 def _int_type(value: int, api: TypeChecker) -> Instance:

@@ -4,13 +4,15 @@ import contextlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import TypeVar, assert_type
 
 from tinygrad import Tensor
 
-from branded import Brand, as_axes, cond, fori_loop, grad, jit, jvp, ppermute, random, scan, vmap, while_loop
+from branded import Axes, Brand, as_axes, cond, fori_loop, grad, jit, jvp, ppermute, random, scan, vmap, while_loop
 from tests.types.other import shapes as other
 
 Table = list[Tensor]
+N = TypeVar("N", bound=Brand)
 
 
 class Users(Brand): ...
@@ -207,3 +209,15 @@ assert other.both(other.load(), other.load(3)).shape == (3,)
 assert vmap(other.power(3))(other.load()).shape == (3, 2)
 assert other.pairs([other.load(4), Tensor.ones(4, 2)])[0].shape == (4,)
 assert vmap(lambda x: other.chosen(x, "sum"))(other.load()).shape == (3,)
+
+
+# --- a function that is generic in the names of axes, for one example
+def unit(x: Axes[N]) -> Axes[N]:
+    return x / x.square().sum().sqrt()
+
+
+ratings = as_axes(Tensor.rand(4, 2), Users, Items)
+assert_type(unit(ratings[0]), Axes[Items])
+assert_type(vmap(unit)(ratings), Axes[Users, Items])
+assert_type(vmap(unit, in_axes=1, out_axes=1)(ratings), Axes[Users, Items])
+assert_type(vmap(lambda x: unit(unit(x)))(ratings), Axes[Users, Items])

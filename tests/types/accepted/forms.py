@@ -519,3 +519,9 @@ assert_type(shifted(x, y), Tensor)
 assert_type(vmap(double, in_axes=+0)(x), Tensor)
 assert_type(vmap(double, in_axes=0 if flag else -1)(x), Tensor)
 assert_type(vmap(double, in_axes=(*[0],))(x), Tensor)
+
+# --- in_axes with a star-expression
+SHARED = (None,)
+assert_type(vmap(lambda a, b: a + b, in_axes=(0, *SHARED))(x, y), Tensor)
+several: list[int | None] = [0, None]
+assert_type(vmap(lambda a, b: a + b, in_axes=(*several,))(x, y), Tensor)

@@ -1,7 +1,7 @@
 """Functions of tensors that are given to others, and functions with rules, in a file that does not know `Vec`."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from typing import Any, Generic, TypeVar, assert_type
 
@@ -117,3 +117,34 @@ def power(n: int) -> Callable[[Tensor], Tensor]:
 
 
 assert_type(vmap(grad(power(2)))(X), Tensor)
+
+
+# --- a function that closes over a batched value, for a parameter that is called with other batched values
+def scaled_by(k: Tensor) -> Callable[[Tensor], Tensor]:
+    return lambda x: (x * k).sum()
+
+
+def mean_of(f: Callable[[Tensor], Tensor], scale: Tensor) -> Tensor:
+    return vmap(lambda x: f(x * scale))(X).mean()
+
+
+assert_type(vmap(lambda k: mean_of(scaled_by(k), Tensor(2.0)))(X), Tensor)
+assert_type(vmap(lambda k: vmap(lambda s: mean_of(scaled_by(k), s))(X[0]))(X), Tensor)
+
+
+# --- a mapped lambda with a default
+weighted = vmap(lambda x, w=X[0]: (x * w).sum())
+assert_type(weighted(X), Tensor)
+assert_type(vmap(lambda x, *, k=2.0: x * k)(X), Tensor)
+powers = [vmap(lambda x, i=i: x * i) for i in range(2)]
+assert_type(powers[1](X), Tensor)
+
+
+# --- dataclasses.replace of a class without brands, with batched fields
+@dataclass(frozen=True)
+class Sized:
+    value: Tensor
+    size: int = 0
+
+
+assert_type(vmap(lambda x: replace(Sized(x), value=x * 2, size=1).value)(X), Tensor)

@@ -25,8 +25,7 @@ from branded.mypy.rows.operands import is_deep
 def tensor_function(t: Type) -> CallableType | None:
     """Return the type of a function from tensors to tensors; None for other types."""
     p = get_proper_type(t)
-    is_plain = isinstance(p, CallableType) and is_unbatched(p.ret_type) and not any(map(rows_in, p.arg_types))
-    return p if is_plain and isinstance(p, CallableType) and not p.variables else None
+    return p if isinstance(p, CallableType) and is_unbatched(p.ret_type) and is_plain_function(p) else None
 
 
 def with_brands(f: CallableType, brands: list[Brand]) -> CallableType:
@@ -94,6 +93,27 @@ def passed_readers(
             if isinstance(reader, CallableType):
                 found[i] = reader
     return found
+
+
+def accept_brands(formal: Type, actuals: Sequence[Expression], api: TypeChecker) -> None:
+    """Let functions of tensors that depend on batched values, such as `scale_by(k)`, accept those of their parameter.
+
+    `adapt(x, scale_by(k))`: the parameter of `adapt` calls its function with values that vary over `k` and `x`.
+    """
+    f = get_proper_type(formal)
+    for e in actuals:
+        if isinstance(f, CallableType) and not isinstance(e, LambdaExpr) and not is_deep(e):
+            with trying(api):
+                t = get_proper_type(api.get_expression_type(e))
+            brands = [b for a in f.arg_types for b in rows_in(a)]
+            if isinstance(t, CallableType) and is_plain_function(t) and brands:
+                args = [add_brands(a, brands) for a in t.arg_types]
+                api.expr_checker.type_overrides[e] = t.copy_modified(arg_types=args)
+
+
+def is_plain_function(f: CallableType) -> bool:
+    """Return whether no parameter has brands, and none is a type variable."""
+    return not f.variables and not any(map(rows_in, f.arg_types))
 
 
 def add_brands_to_function(t: Type, brands: Sequence[Brand]) -> CallableType | None:
