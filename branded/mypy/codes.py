@@ -34,6 +34,8 @@ SIZE = _sub_code("size")
 CARRY = _sub_code("carry")
 DERIVATIVE = _sub_code("derivative")
 MATRIX = _sub_code("matrix")
+RANDOMNESS = _sub_code("randomness")
+TREE = _sub_code("tree")
 DRAW_TYPE = _sub_code("draw-type")
 
 

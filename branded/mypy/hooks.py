@@ -24,7 +24,7 @@ from mypy.plugins.default import DefaultPlugin
 from mypy.plugins.functools import partial_call_callback
 from mypy.semanal import SemanticAnalyzer
 from mypy.typeanal import TypeAnalyser
-from mypy.types import CallableType, FunctionLike, Overloaded, Type
+from mypy.types import CallableType, FunctionLike, Overloaded, Type, get_proper_type
 
 from branded.mypy.analysis import external_calls, indexing, narrowing, reads
 from branded.mypy.analysis.caches import forget

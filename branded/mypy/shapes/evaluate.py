@@ -236,7 +236,7 @@ class Evaluator(Objects):
         if (result := self.by_special_method(e.operators[0], left, right, e)) is not None:
             return result
         self.check_fields(e.operators[0], left, right, e)
-        if any(isinstance(v, Shaped) for v in values):
+        if any(isinstance(v, Shaped) for v in values) and e.operators[0] not in ("is", "is not"):
             return tensors.binary(self, e, e.operators[0], left, right, e.operands[0], e.operands[1])
         sizes = {i.axis for v in values for i in (v, *(items_of(v) or ())) if isinstance(i, Size)}
         self.compared |= sizes

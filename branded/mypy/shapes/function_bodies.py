@@ -29,7 +29,7 @@ from branded.mypy.shapes.evaluate import Evaluator
 from branded.mypy.shapes.objects import declared_value
 from branded.mypy.shapes.other_files import path_of, variable_of
 from branded.mypy.shapes.shared_results import Key, KnownResult, Sharing, key_of, result_of
-from branded.mypy.shapes.state import DEEPEST, STEPS, STEPS_OF_A_VARIABLE, OutOfSteps, Yields
+from branded.mypy.shapes.state import DEEPEST, DEEPEST_OF_ONE, STEPS, STEPS_OF_A_VARIABLE, OutOfSteps, Yields
 from branded.mypy.shapes.values import (
     NONE,
     UNKNOWN,
@@ -154,8 +154,7 @@ class FunctionCalls(Evaluator):
 
     def _run_function(self, f: Function, given: Arguments, at: Context) -> Fact:
         node = f.node
-        running = sum(n is node for n, _ in self.calls)
-        is_too_deep = len(self.calls) >= DEEPEST or running > 1
+        is_too_deep = len(self.calls) >= DEEPEST or self._is_recursive(f)
         self.unshared += is_too_deep
         if is_too_deep or not hasattr(node, "arguments"):
             for value in given.all():
@@ -165,7 +164,7 @@ class FunctionCalls(Evaluator):
             self.entered.add(node)
         frame, outer = Variables(f.frame), self.frame
         self._bind(f, given, frame)
-        self.calls.append((node, at))
+        self.calls.append((node, at, f))
         self.deepest = max(self.deepest, len(self.calls))
         self.sharing.entered.add(node)
         self.frame = frame
@@ -182,6 +181,12 @@ class FunctionCalls(Evaluator):
         result = join(result, NONE) if isinstance(returned, Maybe) else result
         declared = _result_type(node)
         return self._declared_result(node, declared, result) if declared is not None else result
+
+    def _is_recursive(self, f: Function) -> bool:
+        """Return whether a function is running twice already, or many times for other objects or in other closures."""
+        running = [g for node, _, g in self.calls if node is f.node]
+        same = [g for g in running if g.frame is f.frame and [*map(id, g.bound[:1])] == [*map(id, f.bound[:1])]]
+        return len(same) > 1 or len(running) >= DEEPEST_OF_ONE
 
     def _bind(self, f: Function, given: Arguments, frame: Variables) -> None:
         positional = [*f.bound, *given.positional]

@@ -9,7 +9,7 @@ from mypy.types import Instance, Type
 
 from branded.mypy.axes.mapped_axis import conflicting_names
 from branded.mypy.axes.types import is_named, known_length
-from branded.mypy.codes import ERROR
+from branded.mypy.codes import ERROR, RANDOMNESS, TREE
 from branded.mypy.rows.algebra import TENSOR
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
 from branded.mypy.shapes import loops, mapping, tensors
@@ -72,6 +72,9 @@ _AWAITED = {"run", "create_task", "ensure_future", "shield", "wait_for"}
 """Functions of asyncio with the result of their first argument."""
 ENTERED = "entered"
 """The kind of a context manager that a generator defines, with the value that it yields."""
+RANDOM = {"rand", "randn", "uniform", "normal", "randint", "randperm", "rand_like", "randn_like"}
+RANDOM |= {f"{name}_{kind}" for name in ("kaiming", "glorot", "scaled") for kind in ("uniform", "normal")}
+"""The functions of Tensor that sample."""
 _INTS = {"ceil", "comb", "factorial", "floor", "gcd", "isqrt", "lcm", "perm", "trunc"}
 
 
@@ -85,6 +88,7 @@ def call(run: FileState, f: LibraryName, given: Arguments, at: Context) -> Fact:
     if f.name == TENSOR:
         return constructors.from_data(run, given)
     if module == TENSOR:
+        _check_randomness(run, name, at)
         brands = frozenset[FollowedBrand]() if name in UNBATCHED else brands_of(Tuple(tuple(given.all())))
         return add_brands(constructors.of_class(run, name, given, at), brands)
     if module.startswith("branded.tree"):
@@ -124,6 +128,15 @@ def call(run: FileState, f: LibraryName, given: Arguments, at: Context) -> Fact:
     return UNKNOWN
 
 
+def _check_randomness(run: FileState, name: str, at: Context) -> None:
+    """Report `Tensor.rand(2)` under a vmap without `randomness`."""
+    brand = run.opened[-1] if run.opened else None
+    if brand is not None and brand.needs_randomness and name in RANDOM:
+        wrong = f'randomness: choose whether the examples of vmap over "{brand.label}" share a random sample'
+        fix = 'try:   randomness="different" for one sample per example, or "same" for one sample for all'
+        run.report(at, RANDOMNESS, wrong, f"{brand.label}: opened by vmap at line {brand.at.line}", fix)
+
+
 def _context_manager(run: FileState, yielded: Fact) -> Fact:
     items = run.iterate(yielded)
     value = items if isinstance(items, Fact) else items[0] if items else UNKNOWN
@@ -137,12 +150,24 @@ def _map_tree(run: FileState, f: Fact, trees: Sequence[Fact], at: Context) -> Fa
         items = [_children(t) for t in trees]
         known = [i for i in items if i is not None]
         if len(known) != len(items) or any(i.keys() != known[0].keys() for i in known):
+            other = next((n for n, t in enumerate(trees[1:], 2) if _differs(first, t)), None)
+            if other is not None and not run.declared_only:
+                fix = "try:   pass trees with the same keys and lengths"
+                run.report(at, TREE, f"tree.map: tree {other} has another structure than the first one", fix)
             return UNKNOWN
         mapped = {k: _map_tree(run, f, [i[k] for i in known], at) for k in known[0]}
         if isinstance(first, Mutable):
             return first.with_items(mapped)
         return Tuple(tuple(mapped.values()))
     return run.call(f, Arguments(list(trees)), at) if first is not UNKNOWN else UNKNOWN
+
+
+def _differs(first: Fact, other: Fact) -> bool:
+    """Return whether a tree certainly has other keys or another length than the first one, or is a tensor."""
+    keys, others = _children(first), _children(other)
+    if keys is None or others is None:
+        return keys is not None and isinstance(other, Shaped)
+    return type(first) is type(other) and keys.keys() != others.keys()
 
 
 def _children(value: Fact) -> dict[object, Fact] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import reduce
 
@@ -40,10 +40,14 @@ def control(run: FileState, name: str, given: Arguments, at: Context) -> Fact:
         fix = "try:   use .any() or .all(), where() for an elementwise choice, or vmap for one choice per example"
         _check_scalar(run, p[0], "cond: the predicate", fix, at)
         results = [run.call(f, Arguments(p[3:]), at) for f in p[1:3]]
+        _check_branches(run, "cond", results, ("true_fun", "false_fun"), at)
         brands = brands_of(p[0])  # a predicate without brands chooses one branch
         return add_brands(join_carries(*results) if brands else join(*results), brands)
     if name == "switch" and len(p) > 1:
+        fix = "try:   use a scalar index, or vmap for one choice per example"
+        _check_scalar(run, p[0], "switch: the index", fix, at)
         results = [run.call(f, Arguments(p[2:]), at) for f in items_of(p[1]) or ()]
+        _check_branches(run, "switch", results, [f"branches[{i}]" for i in range(len(results))], at)
         return add_brands(reduce(join, results), brands_of(p[0])) if results else UNKNOWN
     if name == "fori_loop" and len(p) == 4:
         with step_of_loop(run, name, p[2], p[3], at) as (carry, brand):
@@ -104,6 +108,15 @@ def check_carry(run: FileState, name: str, before: Fact, after: Fact, at: Contex
     """Report a carry whose shape changes from step to step."""
     fix = "try:   reshape it, before the loop or in the body, so that the two agree"
     _check_same(run, before, after, f"{name}: carry changes its shape from step to step", "before", "after", fix, at)
+
+
+def _check_branches(run: FileState, name: str, results: Sequence[Fact], labels: Sequence[str], at: Context) -> None:
+    """Report branches that return different shapes."""
+    fix = "try:   reshape the result of one branch, so that the two agree"
+    for result, label in zip(results[1:], labels[1:], strict=True):
+        if not run.declared_only:
+            message = f"{name}: the branches return different shapes"
+            _check_same(run, results[0], result, message, labels[0], label, fix, at)
 
 
 def _check_same(run: FileState, a: Fact, b: Fact, message: str, first: str, second: str, fix: str, at: Context) -> None:

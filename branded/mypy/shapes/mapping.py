@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from mypy.nodes import Context
 from mypy.types import Instance, Type
@@ -59,12 +59,13 @@ def vmap(run: FileState, given: Arguments, at: Context) -> Fact:
     named: Type = ANY_AXIS
     if isinstance(name := options.get("axis_name"), Class):
         named = Instance(name.info, [])
+    needs_randomness = options.get("randomness", Const("error")) == Const("error")
     size = as_number(options.get("axis_size"))
     if size is not None and named is ANY_AXIS:
         named = run.length(size)
 
     def wrap(f: Fact) -> Fact:
-        return Wrapped(lambda more: mapped_call(run, f, more, *ways, at, named, name, size), f)
+        return Wrapped(lambda more: mapped_call(run, f, more, *ways, at, named, name, size, needs_randomness), f)
 
     f = given.get(0, "f")
     return wrap(f) if f is not None else Wrapped(lambda more: wrap(more.positional[0]) if more.positional else UNKNOWN)
@@ -233,12 +234,13 @@ def mapped_call(
     axis: Type = ANY_AXIS,
     name: Fact | None = None,
     size: int | None = None,
+    needs_randomness: bool = False,
 ) -> Fact:
     """Return the result of `vmap(f, in_axes, out_axes, axis_name=name, axis_size=size)(*given)`."""
     if name not in (None, NONE) and any(is_name(b.name, name) for b in run.opened):
         fix = "try:   use another name for the inner brand"
         run.report(at, NAME_TAKEN, f'axis_name: brand "{label_of(name)}" is already open', fix)
-    brand = open_brand(run, f, name, at)
+    brand = replace(open_brand(run, f, name, at), needs_randomness=needs_randomness)
     mapped = _Axis(run, at, axis, None if run.declared_only else brand)
     ways = items_of(in_axes)
     each = ways if ways is not None else [in_axes] * len(given.positional)

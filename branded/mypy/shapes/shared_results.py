@@ -128,7 +128,7 @@ class Sharing:
             return None
         new = self._unknown(key)
         steps, depth = sum(r.steps for r in new.values()), len(run.calls) + found.depth
-        is_running = any(node in r.entered for node, _ in run.calls for r in new.values())
+        is_running = any(node in r.entered for node, *_ in run.calls for r in new.values())
         if is_running or depth > DEEPEST or run.steps + steps >= STEPS // 2:
             return None
         for module in found.modules:

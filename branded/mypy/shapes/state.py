@@ -24,6 +24,8 @@ STEPS = 40_000
 """The maximum number of expressions that are evaluated for a file."""
 DEEPEST = 30
 """The maximum depth of calls that are followed."""
+DEEPEST_OF_ONE = 8
+"""The maximum depth of calls of one function, for different objects or closures."""
 STEPS_OF_A_VARIABLE = 400
 """The maximum number of expressions that are evaluated for a global variable of another file."""
 
@@ -70,7 +72,7 @@ class FileState:
         """The number of results that depended on more than the arguments of their function, or had mistakes."""
         self.told = 0
         """The number of mistakes found."""
-        self.calls: list[tuple[FuncDef | LambdaExpr, Context]] = []
+        self.calls: list[tuple[FuncDef | LambdaExpr, Context, Function]] = []
         """The functions of this file that are running, and where they are called."""
         self.caller = Context()
         """The innermost call in this file, also of a function without a body, such as a vmap that is kept."""
@@ -141,23 +143,23 @@ class FileState:
         self.unshared += 1
         self.told += 1
         if path is not None:  # in another file: the error is at the call in this file
-            places = [i for i, (_, call) in enumerate(calls) if path_of(call) is None]
+            places = [i for i, (_, call, _) in enumerate(calls) if path_of(call) is None]
             if not places and (not calls or self.caller.line < 0):
                 return
             notes = (*notes, f"where: {Path(path).name}:{at.line}, in `{getattr(calls[-1][0], 'name', 'lambda')}`")
             at, calls = (calls[places[-1]][1], calls[: places[-1]]) if places else (self.caller, [])
-        lines = [call.line for _, call in calls if call.line != at.line and path_of(call) is None]
+        lines = [call.line for _, call, _ in calls if call.line != at.line and path_of(call) is None]
         called = [f"call:  line {lines[-1]}"] if lines and not is_note else []
         fixes = [note for note in notes if note.startswith("try:")]
         notes = (*(note for note in notes if note not in fixes), *called, *fixes)
         key = at.line, message.partition(":")[0]
-        chain = [at, self.caller, *([vmap] if vmap is not None else ()), *(call for _, call in self.calls)]
+        chain = [at, self.caller, *([vmap] if vmap is not None else ()), *(call for _, call, _ in self.calls)]
         around = stored.union(call.line for call in chain if path_of(call) is None)
         self.findings.setdefault(key, ShapeMistake(at, code, message, notes, around, is_note))
 
     def _is_reported_in(self, path: str) -> bool:
         """Return whether the types of another file show a read there: its brand is declared there, or opened there."""
-        f = next((f for f, _ in reversed(self.calls) if isinstance(f, FuncDef)), None)
+        f = next((f for f, *_ in reversed(self.calls) if isinstance(f, FuncDef)), None)
         has_rows = f is not None and isinstance(f.type, CallableType) and is_declared_with_rows(f.type)
         return has_rows or (bool(self.opened) and all(path_of(b.at) == path for b in self.opened))
 

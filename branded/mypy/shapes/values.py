@@ -34,6 +34,8 @@ class FollowedBrand:
     """The name of the loop, if its steps are the brand."""
     name: Fact = field(default=UNKNOWN, compare=False)
     """The `axis_name`, by which collectives refer to the brand."""
+    needs_randomness: bool = field(default=False, compare=False)
+    """Whether a random sample needs the option `randomness` of vmap, which is not given."""
 
 
 @dataclass(frozen=True)

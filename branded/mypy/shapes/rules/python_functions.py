@@ -67,8 +67,22 @@ def _sequence(run: FileState, given: Arguments, at: Context, kind: str) -> Fact:
 
 
 def _dict(run: FileState, given: Arguments, at: Context) -> Fact:
-    items: dict[object, Fact] = dict(given.keywords.items())
-    return Mutable("dict", None if given.positional or not given.exact else items)
+    named: dict[object, Fact] = dict(given.keywords.items())
+    first = given.positional[0] if given.positional else Mutable("dict", {})
+    items = first.items if isinstance(first, Mutable) and first.kind == "dict" else _entries(run, first)
+    return Mutable("dict", None if items is None or not given.exact else items | named)
+
+
+def _entries(run: FileState, pairs: Fact) -> dict[object, Fact] | None:
+    """Return the entries of `dict(pairs)`, such as `dict(zip(names, values))`."""
+    items: dict[object, Fact] = {}
+    each = run.iterate(pairs)
+    for pair in each if isinstance(each, list) else [UNKNOWN]:
+        key, *values = items_of(pair) or [UNKNOWN]
+        if not isinstance(key, Const) or len(values) != 1:
+            return None
+        items[key.value] = values[0]
+    return items
 
 
 def _isinstance(run: FileState, given: Arguments, at: Context) -> Fact:
