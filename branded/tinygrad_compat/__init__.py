@@ -48,6 +48,7 @@ PATCHES: Mapping[str, str] = {
     "small_ints": f"{_NUMERICS}.narrow_int_overflow",
     "constants": f"{_NUMERICS}.constant_overflow",
     "vector_casts": f"{_NUMERICS}.vector_casts",
+    "bfloat16": f"{_KERNELS}.bfloat16_storage",
     "nan": f"{_NUMERICS}.nan_comparison",
     "bounds": f"{_NUMERICS}.int_bounds",
     "metadata": f"{_RUNTIME}.gradient_metadata",

@@ -231,7 +231,7 @@ _REPLACED = {
     "codegen.type_verify": "verifying | ast check_spec enter_calls | checks no kernel of this package",
     "compiler_cpu.subprocess": "compiler | module | starts ziglang's clang where no other is installed",
     "cstyle.ClangRenderer": (
-        "backend nesting vector_casts vectorizer | class | "
+        "backend bfloat16 nesting vector_casts vectorizer | class | "
         "tells clang which loops not to vectorize and which sums to reorder; calls the C helpers"
     ),
     "device.ALLOW_DEVICE_USAGE": "options threads | ContextVar | is local to a thread",

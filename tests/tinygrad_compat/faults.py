@@ -308,6 +308,11 @@ def vector_casts() -> None:
     assert (x * 0 + 1).contiguous().tolist() == [1.0] * 4
 
 
+def bfloat16() -> None:
+    x = Tensor([1.0, 0.0, 2.0], dtype="bfloat16", device="CPU").realize()
+    assert x[:1].cat(x[:1] + x[2:]).contiguous().tolist() == [1.0, 3.0]
+
+
 def byte_order() -> None:
     assert Tensor(np.array([1.0, 2.0], dtype=">f4")).tolist() == [1.0, 2.0]
 
@@ -379,7 +384,7 @@ FIXED: tuple[Callable[[], None], ...] = (
     ),
     *(compiled_results, functions_in_functions),
 )
-OF_SOME_COMPILERS: tuple[Callable[[], None], ...] = (vectorizer, small_ints)
+OF_SOME_COMPILERS: tuple[Callable[[], None], ...] = (vectorizer, small_ints, bfloat16)
 """Programs that fail only with a C compiler, or only with some compilers and CPUs."""
 OPEN: tuple[Callable[[], None], ...] = (*(later_writes, writes_through_views_of_values, writes_after_changes),)
 """Faults that we do not fix in plain tinygrad."""

@@ -30,7 +30,7 @@ from branded.tinygrad_compat.speed import threaded_compile
 
 COMPILING = (
     "cache", "pickles", "images", "ranges", "numbering", "gates", "vectorizer", "ordering", "nesting", "products",
-    "shifts", "quotients", "small_ints", "constants", "angles", "vector_casts",
+    "shifts", "quotients", "small_ints", "constants", "angles", "vector_casts", "bfloat16",
 )  # fmt: skip
 """The patches that a worker needs."""
 INSTALLED: list[str] = []
