@@ -281,7 +281,7 @@ def _update(x: Any, index: Any, y: Any, api_name: str, method: _Method | None) -
     at = places.reshape(-1, *(1,) * len(rest)).expand(values.shape)
     flat = t.reshape(n, *rest)
     out = flat.scatter(0, at, values) if method is None else flat.scatter_reduce(0, at, values, method)
-    return cast("Tensor", out.reshape(t.shape))
+    return cast("Tensor", out.reshape(t.shape).cast(t.dtype))  # a sum of small ints is wider
 
 
 def _as_index(i: Any) -> Any:

@@ -131,3 +131,15 @@ def test_start_indices_in_an_array() -> None:
     assert functions.dynamic_slice(x, np.array([1, -1]), (2, 1)).tolist() == [[7], [11]]
     with pytest.raises(branded.errors.ArgumentError, match="does not have one int per axis"):
         functions.dynamic_slice(x, 1, (2, 1))
+
+
+@pytest.mark.parametrize("update", ["index_add", "index_mul", "index_max", "index_min", "index_update"])
+@pytest.mark.parametrize("dtype", ["uint8", "int16", "float16"])
+def test_updates_keep_the_dtype(update: str, dtype: str) -> None:
+    """tinygrad sums small ints in 32 bits."""
+    x = Tensor([1, 2], dtype=dtype)
+    assert getattr(functions, update)(x, Tensor([0, 0]), 3).dtype == x.dtype
+
+
+def test_index_add_wraps_around() -> None:
+    assert functions.index_add(Tensor([250, 1], dtype="uint8"), Tensor([0, 0]), 3).tolist() == [0, 1]
