@@ -60,15 +60,21 @@ def _finite(m: Tensor) -> Tensor:
     return (m.eq(math.inf) | m.eq(-math.inf)).where(0, m)
 
 
+def _floats(x: Tensor) -> Tensor:
+    """Convert ints to floats, because a difference of unsigned ints wraps around."""
+    return x if dtypes.is_float(x.dtype) else x.float()
+
+
 def _logsumexp(self: Tensor, axis: Any = None, keepdim: bool = False) -> Tensor:
-    m = _finite(self.max(axis=axis, keepdim=True).detach())
-    return (self - m).exp().sum(axis=axis, keepdim=keepdim).log() + (m if keepdim else m.squeeze(axis))
+    x = _floats(self)
+    m = _finite(x.max(axis=axis, keepdim=True).detach())
+    return (x - m).exp().sum(axis=axis, keepdim=keepdim).log() + (m if keepdim else m.squeeze(axis))
 
 
 def _logcumsumexp(self: Tensor, axis: int = 0) -> Tensor:
     if self.ndim == 0:
         return self
-    x = self.transpose(axis, -1)
+    x = _floats(self).transpose(axis, -1)
     m, n = _finite(x.cummax(-1)[0].detach()), x.shape[-1]
     is_before = Tensor.ones(n, n, buffer=False, dtype=dtypes.bool).tril()
     sums = is_before.where(x.unsqueeze(-2) - m.unsqueeze(-1), -math.inf).exp().sum(-1)

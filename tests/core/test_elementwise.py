@@ -111,6 +111,14 @@ def test_logsumexp_of_infinities(x: list[float], wanted: float, running: list[fl
     assert read(t.logcumsumexp()).tolist() == pytest.approx(running)
 
 
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "uint32"])
+def test_logsumexp_of_ints_is_that_of_floats(dtype: str) -> None:
+    """A difference of unsigned ints would wrap around."""
+    x = Tensor([[1, 0, 1], [5, 2, 0]], dtype=dtype)
+    for f in (Tensor.logsumexp, Tensor.logcumsumexp):
+        assert vmap(f)(x).tolist() == vmap(f)(x.float()).tolist()
+
+
 def test_gradient_of_logsumexp() -> None:
     assert read(grad(Tensor.logsumexp)(Tensor([-inf, 1.0]))).tolist() == [0.0, 1.0]
     assert read(vmap(grad(Tensor.softplus))(Tensor([-inf, 0.0, inf]))).tolist() == [0.0, 0.5, 1.0]
