@@ -571,3 +571,32 @@ def test_threads_have_separate_brands() -> None:
 def test_gradient_by_unused_argument_is_zero() -> None:
     w, xs = Tensor([1.0, 2.0]), Tensor([[1.0, 2.0], [3.0, 4.0]])
     assert vmap(lambda x: (w * w).sum().gradient(x)[0])(xs).tolist() == [[0, 0], [0, 0]]
+
+
+_MASK, _MATRIX_MASK = np.array([True, False, True]), np.arange(12).reshape(3, 4) % 5 == 0
+MASKS: dict[str, Any] = {
+    "leading axis": _MASK,
+    "all axes": _MATRIX_MASK,
+    "last axis": (slice(None), _MATRIX_MASK[0]),
+    "after an ellipsis": (..., _MATRIX_MASK[0]),
+    "new axis": (None, _MASK, None),
+    "with an int": (_MASK, 1),
+    "two masks": (_MASK, np.array([True, False, False, True])),
+    "nothing": np.zeros(3, bool),
+}
+
+
+@pytest.mark.parametrize("name", MASKS)
+def test_numpy_mask_selects_the_same_entries_of_each_example(name: str) -> None:
+    x, index = array(2, 3, 4), MASKS[name]
+
+    def zeroed(example: Tensor) -> Tensor:
+        example[index] = 0
+        return example
+
+    close(vmap(lambda example: example[index])(Tensor(x)), np.stack([example[index] for example in x]))
+    wanted = x.copy()
+    for example in wanted:
+        example[index] = 0
+    if name != "nothing":
+        close(vmap(zeroed)(Tensor(x)), wanted)

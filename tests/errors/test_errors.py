@@ -208,6 +208,16 @@ SHAPES = {
           try:   nonzero(..., size=n), with the same n for all
         """,
     ),
+    "mask": Golden(
+        lambda: vmap(lambda x: x[np.array([True, False])])(X),
+        errors.ShapeError,
+        """
+        index: the mask has another shape than the entries that it selects from
+          tensor: Vec[x:3, f32[4]]
+          mask:   numpy bool[2]
+          try:    use a mask with one entry for each entry of the tensor, or of its leading axes
+        """,
+    ),
     "masked_select": Golden(
         lambda: vmap(lambda x: x.masked_select(x > 1))(X),
         errors.ShapeError,

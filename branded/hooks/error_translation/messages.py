@@ -296,7 +296,7 @@ def _mask(r: Refused) -> BrandedError | None:
         fix = f"{x} = {where}.where({value_text or 'value'}, {x})" if fits else "use where, with a value for each entry"
         return r.error(ShapeError, "a mask cannot select the entries to write, because their number is unknown", fix)
     fix = f"({mask}).where({x}, 0), or {x}.masked_select({mask}, size=n) with the maximum number of entries"
-    return r.error(ShapeError, "a mask selects a number of entries that differs from example to example", fix)
+    return r.error(ShapeError, "the number of entries that a mask selects depends on its values", fix)
 
 
 def _bounds(r: Refused, m: re.Match[str]) -> BrandedError:
