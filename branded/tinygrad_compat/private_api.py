@@ -162,6 +162,7 @@ _TAKEN = {
     "_Device": "device | compiler explain | the class of `Device`",
     "TinyELF": "device | native | compiled code in the format for a device",
     "ClangCompiler": "runtime.support.compiler_cpu | clang compiler native | runs clang, or the program named by CC",
+    "to_storage_scalar": "dtype | bfloat16 | the bits of a number of 16 bits, as an int",
     "AddrSpace": "dtype | backend disk skipping vector_casts | the kind of memory, such as global, local or registers",
     "Opt": "codegen.opt | backend | an optimization of a kernel",
     "OptOps": "codegen.opt | backend | the kinds of optimizations",

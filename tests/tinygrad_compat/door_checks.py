@@ -300,6 +300,11 @@ def _() -> None:
     assert f"void {tg.ansistrip(program.arg.name)}(" in code and program.arg.outs and program.arg.ins
 
 
+@check("to_storage_scalar")
+def _() -> None:
+    assert tg.to_storage_scalar(1.0, dtypes.bfloat16) == 0x3F80
+
+
 @check("axis_letters", "range_str")
 def _() -> None:
     loop = UOp.range(3, 5)

@@ -11,14 +11,13 @@ from __future__ import annotations
 from typing import Any
 
 from tinygrad import dtypes
-from tinygrad.dtype import to_storage_scalar
 from tinygrad.uop.ops import PatternMatcher, UOp, UPat
 
 from branded.tinygrad_compat import private_api
 
 
 def _render_constant(ctx: Any, c: UOp) -> str:
-    return f"{to_storage_scalar(c.val, dtypes.bfloat16)}u"
+    return f"{private_api.to_storage_scalar(c.val, dtypes.bfloat16)}u"
 
 
 def install() -> None:
