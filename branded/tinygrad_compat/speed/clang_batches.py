@@ -268,16 +268,20 @@ def _driver_command(compile_: Any, compiler: Any) -> list[str]:
 
 def _parse_cc1_command(log: str, driver: Sequence[str]) -> list[str] | None:
     """Return the command that the driver wrote, without the files, or None if this is not clang."""
-    import shlex
-
     program = [*takewhile(lambda word: not word.startswith("-"), driver)]
     for line in log.splitlines():
         if ' "-cc1" ' not in line:
             continue
-        words = (shlex.split(line) if "\\" in line else re.findall(r'"([^"]*)"', line))[1:]
+        words = (_split(line) if "\\" in line else re.findall(r'"([^"]*)"', line))[1:]
         if words[-1] == "-" and "-o" in words and words[words.index("-o") + 1] == "-":
             return [*program, *(w for w in words[:-1] if w != "-disable-free" and not w.startswith("/dev/fd/"))]
     return None
+
+
+def _split(line: str) -> list[str]:
+    import shlex
+
+    return shlex.split(line)
 
 
 def _cache_key(words: Sequence[str]) -> str:
