@@ -222,7 +222,7 @@ def test_other_compilers_use_the_driver(
     cc: str, alone: clang_batches._Clangs, kept: dict[Any, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(clang_batches, "_driver_command", lambda *_: [cc, "-c", "-", "-o", "-"])
-    assert [clang_batches._compile(COMPILER, b"") for _ in range(2)] == [None, None] and alone.failures == 1
+    assert [clang_batches.compile_source(COMPILER, b"") for _ in range(2)] == [None, None] and alone.failures == 1
     assert list(clang_batches._known.values()) == [None] and kept == {} and alone.all == []
 
 
@@ -294,7 +294,7 @@ def test_kernels_of_a_program_start_clang_once(alone: clang_batches._Clangs, mon
     x = Tensor([1.0, 2.0, 3.0]).realize()
     ys = [(x * number + i).contiguous() for i in range(4)]
     Tensor.realize(*ys, *[(y * number).sum().contiguous() for y in ys[:2]])
-    assert len(starts) == 1 and alone.all[0].made >= 3
+    assert len(starts) == 1 and alone.all[0].made >= 2  # files of several kernels
 
 
 def test_new_compiler_does_not_hang(alone: clang_batches._Clangs, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -310,7 +310,8 @@ def _command(compiler: Any) -> ClangCommand | None:
     return _known[key]
 
 
-def _compile(compiler: Any, source: bytes) -> bytes | None:
+def compile_source(compiler: Any, source: bytes) -> bytes | None:
+    """Return the object file, or None if this is not clang, or if it reports an error or a warning."""
     if (command := _command(compiler)) is None:
         return None
     code = clangs.compile(command, source)
@@ -319,9 +320,14 @@ def _compile(compiler: Any, source: bytes) -> bytes | None:
     return code
 
 
+def runs(compiler: Any) -> bool:
+    """Return whether a compiler is clang, and the processes of this module can compile for it."""
+    return bool(_original) and isinstance(compiler, private_api.ClangCompiler)
+
+
 def ready(compiler: Any) -> None:
     """Start clang for a compilation that will follow, while Python writes the source."""
-    if _original and isinstance(compiler, private_api.ClangCompiler) and (command := _command(compiler)) is not None:
+    if runs(compiler) and (command := _command(compiler)) is not None:
         clangs.ready(command)
 
 
@@ -346,7 +352,7 @@ def install() -> None:
 
     @functools.wraps(compile_)
     def compile_here(self: Any, src: str) -> bytes:
-        code = _compile(self, src.encode())
+        code = compile_source(self, src.encode())
         return compile_(self, src) if code is None else code
 
     compiler.compile = compile_here

@@ -1,7 +1,7 @@
 """Compile a few kernels in this process, with the C compiler in parallel.
 
 Starting a compile worker takes as long as compiling 20 kernels. The C compiler is a separate process, and takes half of
-the time to compile a kernel. Here this process generates the next C code while the C compiler runs.
+the time to compile a kernel. Here this process generates the next C code while the C compiler runs on a few kernels.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ from tinygrad.helpers import DEBUG, Context
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.tinygrad_compat import private_api, tinygrad_lock
-from branded.tinygrad_compat.speed import clang_batches
+from branded.tinygrad_compat.speed import clang_batches, joined_kernels
 
 if TYPE_CHECKING:  # the import of this package should not import the thread pool
     from concurrent.futures import Future, ThreadPoolExecutor
 
 MANY = 2_000
 """The number of operations from which workers pay off: about fifty kernels."""
+TOGETHER = 4
+"""The maximum number of kernels in one C file. The last file is compiled while this process waits."""
 
 
 def is_little(f: Any, tasks: Sequence[Any]) -> bool:
@@ -33,27 +35,31 @@ def is_little(f: Any, tasks: Sequence[Any]) -> bool:
 
 
 class _Later:
-    """A wrapper around a renderer's compiler that compiles in a thread, and returns the code later."""
+    """A stand-in for a renderer's compiler that keeps the source of a kernel, whose code comes later."""
 
-    def __init__(self, compiler: Any, threads: ThreadPoolExecutor) -> None:
-        self.compiler, self.threads = compiler, threads
-        self.job: Future[bytes] | None = None
-        self.source = ""
+    def __init__(self, compiler: Any) -> None:
+        self.compiler, self.source, self.context = compiler, "", contextvars.copy_context()
 
     def compile_cached(self, source: str) -> bytes:
         cached = private_api.helpers.diskcache_get(self.compiler.cachekey, source) if self.compiler.cachekey else None
         if cached is not None:
             return bytes(cached)
-        context = contextvars.copy_context()  # the thread compiles for the same graph
-        self.source, self.job = source, self.threads.submit(context.run, self.compiler.compile, source)
+        self.source, self.context = source, contextvars.copy_context()  # the thread compiles for the same graph
         return b""
 
-    def done(self, program: UOp) -> UOp:
-        assert self.job is not None
-        code = self.job.result()
+    def done(self, program: UOp, code: bytes) -> UOp:
         if self.compiler.cachekey:
             private_api.helpers.diskcache_put(self.compiler.cachekey, self.source, code)
         return program.replace(src=(*program.src[:-1], UOp(Ops.BINARY, arg=code)))
+
+
+_Rendered = list[tuple[int, UOp, _Later]]
+"""Kernels without code, with the indices of their tasks."""
+
+
+def _compile(kernels: _Rendered) -> Sequence[bytes]:
+    compiler, sources = kernels[0][2].compiler, [later.source for _, _, later in kernels]
+    return joined_kernels.compile_together(compiler, sources) or list(map(compiler.compile, sources))
 
 
 @functools.cache
@@ -69,25 +75,30 @@ def compile_kernels(tasks: Sequence[Any], threads: int) -> Iterator[tuple[int, U
     """Yield the compiled kernels with the indices of their tasks, in the order of completion."""
     from concurrent.futures import FIRST_COMPLETED, wait
 
-    waiting: dict[Future[bytes], tuple[int, UOp, _Later]] = {}
+    waiting: dict[Future[Sequence[bytes]], _Rendered] = {}
+    rendered: _Rendered = []
+    together = min(TOGETHER, (len(tasks) + 1) // 2)
 
     def finished(timeout: float | None) -> Iterator[tuple[int, UOp]]:
         for job in wait(waiting, timeout, FIRST_COMPLETED).done:
-            number, program, later = waiting.pop(job)
-            yield number, later.done(program)
+            for (number, program, later), code in zip(waiting.pop(job), job.result(), strict=True):
+                yield number, later.done(program, code)
 
     with _executor()(max(threads, 1)) as executor:
         try:
             for number, (kernel, renderer), options in tasks:
                 one = copy.copy(renderer)
                 clang_batches.ready(renderer.compiler)
-                one.compiler = later = _Later(renderer.compiler, executor)
+                one.compiler = later = _Later(renderer.compiler)
                 with Context(**options):  # type: ignore[no-untyped-call]
                     program = private_api.codegen.do_to_program(kernel, one)
-                if later.job is None:
-                    yield number, program
+                if later.source:
+                    rendered.append((number, program, later))
                 else:
-                    waiting[later.job] = number, program, later
+                    yield number, program
+                if rendered and (len(rendered) == together or number == tasks[-1][0]):
+                    waiting[executor.submit(later.context.run, _compile, rendered)] = rendered
+                    rendered = []
                 if waiting:
                     yield from finished(0)
             while waiting:
