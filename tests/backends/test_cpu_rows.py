@@ -39,6 +39,11 @@ ROWS: dict[str, tuple[Callable[..., Tensor], Callable[..., Any], set[int]]] = {
     "a matrix and a vector": (lambda x, b, c: x @ b.tanh(), lambda x, b, c: x @ np.tanh(b), {192}),
     "sums of rows": (lambda x, b, c: (x - b.sin()).sum(1), lambda x, b, c: (x - np.sin(b)).sum(1), {192}),
     "repeated": (lambda x, b, c: b.exp().expand(96, 192).contiguous(), lambda x, b, c: np.exp(b) + 0 * x, {192}),
+    "padded": (
+        lambda x, b, c: x * b[1:191].pad(((1, 1),)).exp(),
+        lambda x, b, c: x * np.exp(np.pad(b[1:191], 1)),
+        {192},
+    ),
     "divisor": (lambda x, b, c: x / (1 + b.exp()), lambda x, b, c: x / (1 + np.exp(b)), {192}),
 }
 
@@ -61,7 +66,6 @@ ONE_KERNEL: dict[str, Callable[[], Tensor]] = {
     "few numbers": lambda: data(8, 64) * data(64).exp(),
     "nothing slow": lambda: data(96, 192) * (data(192) + 1),
     "a quotient, which is rounded once": lambda: data(96, 192) / data(192),
-    "an entry that a condition hides": lambda: data(96, 192) * data(190).pad(((1, 1),)).exp(),
 }
 
 

@@ -8,9 +8,8 @@ import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from tinygrad import dtypes
 from tinygrad.dtype import DType
-from tinygrad.uop.ops import AxisType, GroupOp, Ops, UOp
+from tinygrad.uop.ops import AxisType, Ops, UOp
 
 from branded.backends.cpu.gemm.blas import Beginning, OuterAxis, Product
 from branded.backends.cpu.gemm.layout import product
@@ -248,7 +247,16 @@ def plan(
                 best = found
     if best is None or always:
         return best
-    return best if best.cost + after < elements(every) * _in_kernel(red, best, over) else None
+    kernel = elements(every) * _in_kernel(red, best, over) + sum(_again(x, every) for x, _ in best.before)
+    return best if best.cost + after < kernel else None
+
+
+def _again(x: Factors, every: Collection[UOp]) -> float:
+    """Return the cost of the slow operations of an operand that a kernel with these loops recomputes or precomputes."""
+    slow = slow_operations(UOp.sink(*x.factors))
+    turns = elements(every) // elements(x.ranges)
+    copying = LAUNCH + transfer_cost(x.ranges) + ELEMENT_AGAIN * elements(every)
+    return min(slow * TOGETHER * elements(x.ranges) * (turns - 1), copying)
 
 
 def _in_kernel(red: UOp, instead: ProductPlan, over: Sequence[UOp]) -> float:
@@ -290,58 +298,9 @@ def apart(red: UOp, value: UOp, to: UOp, slot: int) -> Access | None:
     return out if kernels.in_order(indices, inner) and kernels.reduces_in_order(red, sums) else None
 
 
-def recomputed_values(value: UOp, over: Iterable[UOp], limit: int) -> list[UOp]:
-    """Return the slow parts of a kernel that it recomputes in each turn of an enclosing loop.
-
-    In `x * b.exp()`, where `b` is the same for each row of `x`, `b.exp()` is recomputed for every row.
-    """
-    found, seen, around = list[UOp](), set[UOp](), {*over, *(r for r in value.toposort() if r.op is Ops.RANGE)}
-    left = [value]
-    while left:
-        if (u := left.pop()) in seen:
-            continue
-        seen.add(u)
-        if u.op in _ARITHMETIC and not any(u in v.backward_slice for v in found) and _pays(u, around, limit):
-            found.append(u)
-        else:
-            left += u.src
-    return found
-
-
-_ARITHMETIC = GroupOp.Elementwise - {Ops.RECIPROCAL, Ops.FDIV, Ops.MUL}
-"""The operations that can be precomputed without changing bits.
-
-`x / b` and `x + b * c` are rounded once; with `1 / b` or `b * c` precomputed they would be rounded twice.
-"""
-
-
-def _pays(u: UOp, around: Iterable[UOp], limit: int) -> bool:
-    """Return whether precomputing each element once is cheaper."""
-    ranges = u.ranges
-    if not ranges or u.dtype not in (dtypes.float32, dtypes.float64) or not all(map(is_plain, ranges)):
-        return False
-    last = max(map(_depth, ranges))
-    turns, n = elements(r for r in around if r not in ranges and _depth(r) < last), elements(ranges)
-    if turns == 1 or turns * n < LEAST or n * u.dtype.itemsize > limit:
-        return False
-    within = u.toposort()
-    slow = sum(x.op in kernels.DEAR for x in within)
-    again = ELEMENT_AGAIN * n + FAR * max(n - NEAR, 0)
-    if slow * TOGETHER * n * (turns - 1) <= LAUNCH + transfer_cost(ranges) + again * turns:
-        return False
-    return all(x.op is not Ops.REDUCE and (x.op is not Ops.INDEX or _is_inside(x)) for x in within)
-
-
-def _depth(r: UOp) -> tuple[Any, ...]:
-    """Return the nesting depth of a loop, as a sort key: reductions are inside the other loops."""
-    return r.arg[-1] is AxisType.REDUCE, r.arg[:-1]
-
-
-def _is_inside(u: UOp) -> bool:
-    """Return whether the index is always within the buffer, regardless of surrounding conditions."""
-    return (
-        len(u.src) == 2 and strides(u.src[1]) is not None and 0 <= u.src[1].vmin <= u.src[1].vmax < u.src[0].max_numel()
-    )
+def slow_operations(u: UOp) -> int:
+    """Return the number of slow operations that a value takes."""
+    return sum(x.op in kernels.DEAR for x in u.toposort())
 
 
 def is_plain(r: UOp) -> bool:

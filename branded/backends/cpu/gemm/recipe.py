@@ -22,15 +22,15 @@ from branded.backends.cpu.gemm.cost import (
     elements,
     laid_out,
     plan,
-    recomputed_values,
     size,
     transfer_cost,
 )
 from branded.backends.cpu.gemm.factors import is_sum_of_products
 from branded.backends.cpu.gemm.padding import Padded, padding_of
+from branded.backends.cpu.gemm.precompute import recomputed_values, values_of_scatter
 from branded.backends.cpu.renderer import bufferize_policy
 from branded.backends.cpu.renderer import loops as kernels
-from branded.backends.cpu.renderer.columns import memory_order, merge_loops, some_rows
+from branded.backends.cpu.renderer.columns import memory_order, merge_loops, some_rows, terms_order
 from branded.backends.cpu.renderer.scatter import Selection, first_value, selection, stored_value
 from branded.backends.cpu.renderer.segments import segments
 from branded.backends.cpu.runtime import cores
@@ -101,7 +101,7 @@ class RecipeBuilder:
                 continue
             if is_sum_of_products(red) and has_blas:
                 self._one(red, NEW + 3 * i)
-        for compute_first in (self._apart, self._before, self._columns):
+        for compute_first in (self._apart, self._before, self._terms, self._columns):
             if not self.parts and not self.new and not added and not self.always:
                 compute_first()
         if not self.parts and not self.new and not added:
@@ -187,8 +187,14 @@ class RecipeBuilder:
     def _add_selected(self, red: UOp, found: Selection | None, to: UOp) -> None:
         """Add the selected entries of a reduction to an array."""
         assert found is not None
+        entry = found.entry
+        for u in values_of_scatter(entry, found.loops)[: self.room]:
+            x = laid_out(3 * NEW + len(self.buffers), u.ranges)
+            if elements(x.of) * u.dtype.itemsize <= self.limit:
+                self._add_buffer(x, u.dtype)
+                entry = entry.substitute({u: self._store(x, u, u.dtype)})
         at = to.substitute(found.places)
-        now = stored_value(found, at, at.alu(red.arg[0], found.entry))
+        now = stored_value(found, at, at.alu(red.arg[0], entry))
         self.parts.append(storing_kernel(at, now, found.loops, (kernels.LOOPS,)))
 
     def _apart(self) -> None:
@@ -210,6 +216,18 @@ class RecipeBuilder:
                 continue
             self._add_buffer(x, u.dtype)
             self.new[u] = self._store(x, u, u.dtype)
+
+    def _terms(self) -> None:
+        """Store the terms of a reduction if they are gathered, and reduce them in groups of rows."""
+        reds = [u for u in self.value.toposort() if u.op is Ops.REDUCE]
+        for red in reds:
+            order = terms_order(red, self.over) if frozenset(red.ranges) == frozenset(self.over) else None
+            if order is not None and elements(order) * red.dtype.itemsize <= self.limit:
+                self._add_buffer(x := cost.in_rows(2 * NEW, order), red.dtype)
+                now = red.replace(src=(self._store(x, red.src[0], red.dtype), *red.src[1:]))
+                self._in_groups(now)
+                self.new[red] = self.new.pop(now, now)
+                return
 
     def _columns(self) -> None:
         """Compute column sums in groups of rows."""

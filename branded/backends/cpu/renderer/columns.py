@@ -22,6 +22,7 @@ from tinygrad.uop.ops import AxisType, GroupOp, Ops, UOp
 
 from branded.backends.cpu.gemm.cost import elements, indices, is_plain, size
 from branded.backends.cpu.renderer import loops as kernels
+from branded.backends.cpu.renderer.scatter import gathered_entry
 
 ROWS = 16
 """The number of rows in a group: more rows evict each other from the cache.  Each `exp` or similar counts."""
@@ -91,6 +92,30 @@ def some_rows(red: UOp, over: Sequence[UOp]) -> FirstStage | None:
         parts.append(part([], last_row, zero + count * rows, zero + count))
     remaining = [*others, *all_groups]
     return FirstStage(parts, [*order[:-1], *remaining, order[-1]], remaining)
+
+
+def terms_order(red: UOp, over: Sequence[UOp]) -> list[UOp] | None:
+    """Return the loops over the terms of a reduction, if a kernel of their own computes them faster, else None.
+
+    Clang vectorizes reads at computed places in plain loops, but not in a reduction.
+    """
+    order, sums = sorted(over, key=lambda r: r.arg), sorted(red.src[1:], key=lambda r: r.arg)
+    if red.arg[0] not in _REDUCED or red.arg[1] != 0 or not sums or not all(map(is_plain, (*order, *sums))):
+        return None
+    if elements(sums) < FEW or elements((*order, *sums)) < MANY_DEAR:
+        return None
+    term, entries = red.src[0], dict[UOp, UOp]()
+    for u in term.toposort():
+        if u.op is Ops.REDUCE:
+            if (entry := gathered_entry(u)) is None:
+                return None
+            entries[u] = entry
+    positions = indices([term.substitute(entries)])
+    if order and kernels.in_order(positions, order[-1]):
+        return None
+    if kernels.are_gathers(positions, sums[-1]):
+        return [*order, *sums]
+    return [*order[:-1], *sums, order[-1]] if order and kernels.are_gathers(positions, order[-1]) else None
 
 
 def memory_order(red: UOp, over: Sequence[UOp]) -> list[UOp] | None:

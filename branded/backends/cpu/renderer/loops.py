@@ -23,9 +23,18 @@ from tinygrad.dtype import DType
 from tinygrad.uop.ops import AxisType, GroupOp, Ops, PatternMatcher, UOp
 
 from branded.backends.cpu.renderer import denormals, maxima, remainders, unrolled, wrapped
+from branded.backends.cpu.renderer.reads import DEAR as DEAR
 from branded.backends.cpu.renderer.reads import LONG as LONG
 from branded.backends.cpu.renderer.reads import LOOPS as LOOPS
-from branded.backends.cpu.renderer.reads import adjacent, gathers, in_memory_order, is_gated, with_options
+from branded.backends.cpu.renderer.reads import (
+    adjacent,
+    gathers,
+    in_memory_order,
+    is_gated,
+    slow_on_distant,
+    with_options,
+)
+from branded.backends.cpu.renderer.reads import are_gathers as are_gathers
 from branded.backends.cpu.renderer.reads import in_order as in_order
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.fixes.kernels.buffer_layouts import step as step
@@ -34,8 +43,6 @@ from branded.tinygrad_compat.thread_local_options import PerThread
 
 LONG_SUM, LONG_SUM_OF_NUMBERS = 28, 37
 """The minimum lengths for a maximum or a sum of cheap terms, and for a sum of plain elements."""
-DEAR = {Ops.EXP2, Ops.LOG2, Ops.SIN, Ops.SQRT, Ops.RECIPROCAL, Ops.POW, Ops.FDIV}
-"""Operations so slow that vectorizing them pays in any loop of at least `LONG` steps."""
 WRITTEN_OUT = 128
 """The limit on unrolled copies of a loop's body, where each `exp` or similar counts.
 
@@ -122,7 +129,11 @@ def _with_plain_loops(original: Callable[[Scheduler], Scheduler]) -> Callable[[S
         if not (cpu_codegen.value and type(k.ren) is private_api.cstyle.ClangRenderer):
             return original(k)
         k = in_memory_order(k)
-        forms = (over_rows, abreast, plain) if is_short(k) else (plain, over_rows, narrow, gathers, adjacent)
+        forms = (
+            (over_rows, abreast, plain)
+            if is_short(k)
+            else (plain, over_rows, narrow, gathers, adjacent, slow_on_distant)
+        )
         variant = next((candidate for form in forms if (candidate := form(k)) is not None), None)
         return _shorter(k, original(k)) if variant is None else divide_among_cores(variant)
 

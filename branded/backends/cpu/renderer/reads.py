@@ -14,6 +14,8 @@ from branded.tinygrad_compat.private_api import Opt, OptOps, Scheduler
 
 LONG = 16
 """The minimum number of steps for which vectorizing a loop pays."""
+DEAR = {Ops.EXP2, Ops.LOG2, Ops.SIN, Ops.SQRT, Ops.RECIPROCAL, Ops.POW, Ops.FDIV}
+"""Operations so slow that vectorizing them pays in any loop of at least `LONG` steps."""
 ADJACENT = (8, 4)
 """The numbers of adjacent elements to read at a time where a loop runs down the columns of a matrix."""
 AT_ONCE = 4
@@ -41,16 +43,34 @@ def is_gated(k: Scheduler) -> bool:
 
 def gathers(k: Scheduler) -> Scheduler | None:
     """Return plain loops for a kernel that loads elements at computed places, one at each step; None for others."""
-    if not k.rngs or k.reduceops:
+    if not k.rngs or k.reduceops or any(len(b.src) < 2 for b in k.bufs):
         return None
-    loop, is_gather = k.rngs[-1], False
-    for b in k.bufs:
-        index = b.src[1].get_idx()
-        if step(index, loop) is None and any(u.op is Ops.INDEX for u in index.toposort()):
+    return with_options(k, [LOOPS]) if are_gathers([b.src[1] for b in k.bufs], k.rngs[-1]) else None
+
+
+def are_gathers(indices: Sequence[UOp], loop: UOp) -> bool:
+    """Return whether a loop reads some elements at computed places, and the others in order without a condition."""
+    is_gather = False
+    for i in indices:
+        if step(i.get_idx(), loop) is None and any(u.op is Ops.INDEX for u in i.get_idx().toposort()):
             is_gather = True
-        elif not in_order([index], loop) or b.src[1].get_valid().op is not Ops.CONST:
-            return None
-    return with_options(k, [LOOPS]) if is_gather else None
+        elif not in_order([i.get_idx()], loop) or i.get_valid().op is not Ops.CONST:
+            return False
+    return is_gather
+
+
+def slow_on_distant(k: Scheduler) -> Scheduler | None:
+    """Return plain loops for a kernel with a slow operation for each read of distant elements; None for others."""
+    if not k.rngs or k.reduceops or any(len(b.src) < 2 for b in k.bufs):
+        return None
+    indices, loop = [b.src[1] for b in k.bufs], k.rngs[-1]
+    far = [i for i in indices if not in_order([i], loop, 1)]
+    if any(step(i, loop) is None or i.get_valid().op is not Ops.CONST for i in far):
+        return None
+    lines = k.ast.toposort()
+    stores = [u.src[0].src[1] for u in lines if u.op is Ops.STORE]
+    is_slow = in_order(stores, loop) and sum(u.op in DEAR for u in lines) >= len(far)
+    return with_options(k, [LOOPS]) if is_slow else None
 
 
 def in_memory_order(k: Scheduler) -> Scheduler:

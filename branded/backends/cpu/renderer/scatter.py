@@ -50,8 +50,19 @@ def selection(red: UOp, least: int = STEPS) -> Selection | None:
     """Return the reduction without the loops that its comparisons determine, or None to leave it unchanged.
 
     If there are no `places`, the entries are already reduced: it is a gather.  A scatter of fewer than `least` steps
-    is left unchanged.
+    is left unchanged, and so is a gather that tinygrad finds.
     """
+    found = _selection(red, least)
+    return None if found is None or (not found.places and _is_found_by_tinygrad(red)) else found
+
+
+def gathered_entry(red: UOp) -> UOp | None:
+    """Return the entry that a reduction selects, or None for a scatter and for other reductions."""
+    found = _selection(red, 0)
+    return None if found is None or found.places else found.entry
+
+
+def _selection(red: UOp, least: int) -> Selection | None:
     if red.op is not Ops.REDUCE or red.arg not in {(op, 0) for op in (Ops.ADD, Ops.MUL, Ops.MAX)}:
         return None
     summed, outer = red.src[1:], list(red.ranges)
@@ -65,7 +76,7 @@ def selection(red: UOp, least: int = STEPS) -> Selection | None:
         otherwise = condition if is_true else condition.logical_not()
         required.append(found.is_valid if found is not None else otherwise)
     places = {r: place for r, place in determined.items() if r not in summed}
-    if not determined or (not places and _is_found_by_tinygrad(red)):
+    if not determined:
         return None
     if places and (elements(places) < PLACES or elements((*summed, *outer)) < least):
         return None
