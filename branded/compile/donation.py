@@ -86,6 +86,7 @@ def take_memory(t: Tensor, result: Result) -> PooledBuffer | None:
 
 def _counts(u: UOp) -> tuple[int, int, int]:
     base, buffer = base_of(u), u.__dict__[KNOWN].buffer
+    value_in_memory(base)  # the facts that are cached about it refer to the buffer
     return getrefcount(u), getrefcount(base), getrefcount(buffer)
 
 

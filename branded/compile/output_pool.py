@@ -92,6 +92,7 @@ class PooledBuffer:
     def __init__(self, uop: UOp) -> None:
         self.uop, self.base, value = uop, base_of(uop), value_in_memory(uop)
         assert value is not None
+        value_in_memory(self.base)  # `eager_cache` asks for it later, which would count as a reference to the buffer
         self.buffer, self.table, self.opaque, self.address = value.buffer, value.buffers, value.opaque, value.address
         uop.__dict__[self.KEY] = weakref.ref(self)
         mark_memory([uop])
