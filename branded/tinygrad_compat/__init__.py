@@ -68,6 +68,7 @@ FASTER: Mapping[str, str] = {
     "rewriting": f"{_SPEED}.fast_rewrite",
     "deriving": f"{_SPEED}.fast_shape_dtype",
     "movements": f"{_SPEED}.movement_cache",
+    "operands": f"{_SPEED}.operand_promotion",
     "sorting": f"{_SPEED}.fast_toposort",
     "searching": f"{_SPEED}.computed_tensors",
     "arange": f"{_SPEED}.arange_cache",

@@ -277,8 +277,8 @@ def _gate_of(owner_name: str, name: str) -> Callable[..., Any]:
 def _control(owner: Any, name: str, plain: Any, ours: Any) -> None:
     """Put a replaced name under the control of its group."""
     owner_name, plain = str(owner.__name__).rpartition(".")[2], plain_of(owner, name, plain)
-    if name in _ALWAYS.get(owner_name, ()) or name.startswith("_branded"):
-        return
+    if name in _ALWAYS.get(owner_name, ()) or name.startswith("_branded") or ours is plain:
+        return  # also the names of `gates.replace_plain`
     if name in ("pm_gradient", "pm_exec"):
         setattr(owner, name, GatedRules(plain.plain if isinstance(plain, GatedRules) else plain, ours))
     elif isinstance(ours, FunctionType | staticmethod | classmethod | functools.cached_property):

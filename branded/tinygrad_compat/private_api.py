@@ -358,6 +358,7 @@ _ATTRIBUTES = {
     "Tensor._device_seeds": "tensor | core | the seeds by device",
     "Tensor._buffer": "tensor | core | returns the memory of a tensor, after realizing it",
     "Tensor._broadcast_to": "tensor | core movements | expands, with missing leading axes added",
+    "Tensor._broadcasted": "tensor | operands | promotes the operands of an elementwise operation",
     "Tensor._getitem": "tensor | movements | returns the elements at an index",
     "UOp._broadcast_to": "uop.ops | core | expands, with missing leading axes added",
     "UOp._mop": "uop.ops | deriving | creates a movement",
@@ -397,7 +398,7 @@ PUBLIC: Mapping[str, frozenset[str]] = {
     "tinygrad.device": frozenset({"Buffer", "Device"}),
     "tinygrad.nn.state": frozenset({"get_state_dict"}),
     # dtypes, and the promotion rules of `Tensor`
-    "tinygrad.dtype": frozenset({"DType", "DTypeLike", "can_lossless_cast", "strong_dtype", "to_dtype"}),
+    "tinygrad.dtype": frozenset({"DType", "DTypeLike", "can_lossless_cast", "strong_dtype", "to_dtype", "weak_dtype"}),
     # its options, which are environment variables, and helpers that are independent of tensors
     "tinygrad.helpers": frozenset(
         {
@@ -450,6 +451,8 @@ MEMORY_OF = "_buffer"
 """The method of Tensor that returns its memory, after realizing it."""
 INDEXES, BROADCASTS = "_getitem", "_broadcast_to"
 """The methods of Tensor that return the elements at an index, and that broadcast to a shape."""
+PROMOTES = "_broadcasted"
+"""The method of Tensor that promotes the operands of an elementwise operation."""
 MOVES = "_mop"
 """The method of UOp that creates a movement."""
 MERGES = "_masked_merge"

@@ -127,3 +127,23 @@ def test_cached_movements_name_their_kernels() -> None:
         names = [private_api.all_metadata[u][0].name for u in moves if u in private_api.all_metadata]
         assert set(names) == {"__getitem__"}
         del y
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("dtype", [dtypes.float32, dtypes.float16, dtypes.int8, dtypes.uint64, dtypes.bool, None])
+def test_operands_match_tinygrad(dtype: DType | None, reverse: bool) -> None:
+    """None is the weak dtype of a Python number. Equal graphs are the same object."""
+    ours = Tensor._broadcasted
+    plain = ours.__wrapped__
+    x = Tensor(2) if dtype is None else Tensor.empty(2, 3, dtype=dtype)
+    numbers = 0, -1, 3, 2**31, -(2**31), 2**70, 0.0, -0.0, 0.1, math.inf, -math.inf, math.nan, True, False
+    others = [x, x + 1, x.exp(), x.empty_like(), Tensor(1), Tensor(0.5), Tensor.empty(3, dtype=dtypes.int8)]
+    for y in (*numbers, *others, "x", None, [1]):
+
+        def operands(f: Callable[..., Any], y: Any = y) -> Any:
+            try:
+                return [(t.uop, t.dtype) for t in f(x, y, reverse)]
+            except Exception as error:
+                return type(error), str(error)
+
+        assert operands(ours) == operands(plain)

@@ -24,7 +24,7 @@ from branded.graph.known_axes import axes_by_id, names_of
 from branded.graph.scope import may_be_in_brand
 from branded.graph.uops import tensor
 from branded.hooks.reads import READS
-from branded.tinygrad_compat import private_api, tensor_methods
+from branded.tinygrad_compat import gates, private_api, tensor_methods
 from branded.tinygrad_compat.tensor_methods import Method, inner_method
 
 _TOLD = (AssertionError, IndexError, RuntimeError, ValueError)
@@ -223,4 +223,4 @@ def install() -> None:
     private_api.tensor.cpu_profile = _wrap_profiler(private_api.tensor.cpu_profile)
     setattr(Tensor, "bitcast", _late(Tensor.bitcast))  # noqa: B010  mypy: a method is not to be assigned
     setattr(Tensor, "einsum", classmethod(_einsum(cast(Any, Tensor.einsum).__func__)))  # noqa: B010
-    setattr(Tensor, "alu", _wrap_alu(Tensor.alu))  # noqa: B010
+    gates.replace_plain(Tensor, "alu", _wrap_alu(Tensor.alu))
