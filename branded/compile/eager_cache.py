@@ -19,10 +19,11 @@ from tinygrad.helpers import DEBUG
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.compile.computed_graphs import replace_graphs
-from branded.compile.initial_values import write_initial_values
+from branded.compile.initial_values import filled_memory, write_initial_values
 from branded.compile.output_pool import Known, part_of, value_in_memory
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.speed.fast_shape_dtype import sizes_of
+from branded.tinygrad_compat.tinygrad_lock import LOCK
 
 PROGRAMS = 128
 """The maximum number of graphs that are remembered; the least recently used are forgotten."""
@@ -57,8 +58,29 @@ def run_cached(values: Sequence[Tensor]) -> bool:
     roots = list(dict.fromkeys(t.uop.base for t in values))
     if any(map(_is_view, roots)):
         return False
-    if (found := _structure(roots)) is None:
+    if (results := _computed(roots)) is None:
         return write_initial_values(values) and run_cached(values)
+    replace_graphs(values, roots, [y.uop for y in results])
+    return True
+
+
+def computed(t: Tensor) -> UOp | None:
+    """Return the value of a tensor in memory, computed by a cached program, or None if there is none.
+
+    The tensor stays lazy, as when tinygrad reads it.
+    """
+    if private_api.capturing or DEBUG.value >= 2 or _is_view(t.uop.base):
+        return None
+    with LOCK:
+        if (results := _computed([t.uop])) is not None:
+            return results[0].uop
+        return computed(t) if write_initial_values([t]) else None
+
+
+def _computed(roots: Sequence[UOp]) -> list[Tensor] | None:
+    """Return the values of graphs, computed by a cached program, or None if there is none."""
+    if (found := _structure(roots)) is None:
+        return None
     key, buffers, leaves = found
     if (program := _graphs.get(key, _MISSING)) is _MISSING:
         is_new = _graphs.pop(hash(key), key) is key
@@ -69,10 +91,9 @@ def run_cached(values: Sequence[Tensor]) -> bool:
     else:
         _graphs.move_to_end(key)
     if program is None:
-        return False
-    results = program.run(program.bind(leaves, {})[0], leaves, {})
-    replace_graphs(values, roots, [y.uop for y in results])
-    return True
+        return None
+    results: list[Tensor] = program.run(program.bind(leaves, {})[0], leaves, {})
+    return results
 
 
 def _is_view(u: UOp) -> bool:
@@ -95,16 +116,15 @@ def _structure(roots: Sequence[UOp]) -> tuple[_Key, list[UOp], list[Known]] | No
             continue
         op, operands = u.op, u.src
         sizes: tuple[Any, ...] = ()
-        if op is Ops.BUFFER:
-            if (value := value_in_memory(u)) is None or not value.address:
+        if op is Ops.BUFFER or op is Ops.AFTER:
+            memory = u if op is Ops.BUFFER else None if u in roots else filled_memory(u)
+            if memory is None or (value := value_in_memory(memory)) is None or not value.address:
                 return None
             rows.append(value.type)
             buffers.append(u)
             values.append(value)
             index[u] = len(index)
             continue
-        if op not in _PLAIN:
-            return None
         if op in _SIZED:
             if None not in (numbers := tuple(map(sizes_of, operands[1:]))):
                 operands, sizes = operands[:1], numbers

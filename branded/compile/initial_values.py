@@ -6,10 +6,13 @@ copy itself, and a graph that contains a write has no program in `eager_cache`.
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from tinygrad import Tensor
+from tinygrad.dtype import DType
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.compile.computed_graphs import replace_graphs
@@ -18,6 +21,9 @@ from branded.compile.output_pool import allocate
 from branded.graph.uops import base_of
 from branded.tinygrad_compat.lazy_numpy import np
 from branded.tinygrad_compat.private_api import _to_np_dtype, all_int
+
+LARGEST_SHARED = 1 << 18
+"""The size in bytes of the largest value that `filled_memory` keeps in memory for all programs."""
 
 
 def write_initial_values(values: Sequence[Tensor]) -> bool:
@@ -59,6 +65,31 @@ def _copy(u: UOp) -> UOp | None:
 
 def _fill(u: UOp) -> UOp | None:
     """Write `Tensor.full(shape, number)`, if its dtype can represent the number."""
+    if (number := _filled_with(u)) is None:
+        return None
+    into: UOp = u.src[0]
+    np.frombuffer(_memory(base_of(into)), _to_np_dtype(u.dtype)).fill(number.arg)
+    return into
+
+
+def filled_memory(u: UOp) -> UOp | None:
+    """Return memory with the value of a small `Tensor.full(shape, number)` that is not written yet, to read only."""
+    if u.tag is not None or not str(u.device).startswith("CPU") or (number := _filled_with(u)) is None:
+        return None
+    if not all_int(u.shape) or not 0 < u.max_numel() * u.dtype.itemsize <= LARGEST_SHARED:
+        return None
+    return _filled(u.device, u.shape, u.dtype, number.arg)
+
+
+@functools.lru_cache(maxsize=32)
+def _filled(device: str, shape: tuple[int, ...], dtype: DType, number: Any) -> UOp:
+    out = allocate(device, shape, math.prod(shape), dtype)
+    np.frombuffer(_memory(base_of(out)), _to_np_dtype(dtype)).fill(number)
+    return out
+
+
+def _filled_with(u: UOp) -> UOp | None:
+    """Return the number with which `Tensor.full` will fill its buffer, if its dtype can represent it, or None."""
     into, write = u.src[0], u.src[1]
     if len(u.src) != 2 or write.op is not Ops.STORE or write.src[0] is not into or len(write.src) != 2:
         return None
@@ -67,14 +98,14 @@ def _fill(u: UOp) -> UOp | None:
         number = number.src[0]
     if number.op is not Ops.CONST or base.op is not Ops.BUFFER or base.is_realized:
         return None
-    if (numpy_type := _to_np_dtype(u.dtype)) is None or not _represents(numpy_type, number.arg, u.dtype.itemsize):
-        return None
-    np.frombuffer(_memory(base), numpy_type).fill(number.arg)
-    return into
+    return number if _represents(u.dtype, number.arg) else None
 
 
-def _represents(numpy_type: Any, number: Any, itemsize: int) -> bool:
-    if not isinstance(number, int | float) or np.dtype(numpy_type).itemsize != itemsize:
+@functools.lru_cache(maxsize=256)
+def _represents(dtype: DType, number: Any) -> bool:
+    """Return whether numpy has the dtype, and the dtype the number."""
+    numpy_type = _to_np_dtype(dtype)
+    if numpy_type is None or not isinstance(number, int | float) or np.dtype(numpy_type).itemsize != dtype.itemsize:
         return False
     try:
         return bool(numpy_type(number) == number)

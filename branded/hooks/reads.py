@@ -23,7 +23,7 @@ from branded.errors import BrandedError, OperandError, ReadError, ShapeError
 from branded.errors.source import asking
 from branded.graph.rows import check_live, is_differentiated, row_of
 from branded.graph.scope import Row, Scope
-from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat import gates, private_api
 from branded.tinygrad_compat.lazy_numpy import np
 from branded.tinygrad_compat.private_api import _to_np_dtype, all_int
 from branded.tinygrad_compat.tensor_methods import Method, wrap
@@ -203,6 +203,8 @@ def _by_numpy(api_name: str, otherwise: Method, convert: Callable[[Any], Any]) -
             return otherwise(self, *args, **kwargs)
         if (array := array_in_memory(u)) is None:
             _prepare_read(api_name, self)
+            if gates.is_on_for(self.uop) and (value := eager_cache.computed(self)) is not None:
+                return convert(array_in_memory(value).view(numpy_type))
             buffer = getattr(self, private_api.MEMORY_OF)()  # keeps its memory from being reused until the end
             memory = buffer.as_memoryview(allow_zero_copy=True)
             array = np.frombuffer(memory, numpy_type).reshape(self.shape)

@@ -42,6 +42,11 @@ def is_on() -> bool:
     return bool(enabled) or runs_ours()
 
 
+def is_on_for(u: UOp) -> bool:
+    """Return whether the fixes are active for the running code, or for the computation of this graph."""
+    return is_on() or result_marks.is_ours(u)
+
+
 def runs_ours() -> bool:
     """Return whether code of this package runs, or one of its graphs is computed."""
     for block in blocks:  # noqa: SIM110  a generator takes longer than the checks

@@ -16,6 +16,7 @@ from tinygrad.helpers import GlobalCounters
 from branded import grad, jit, scan, vmap
 from branded.compile import eager_cache, memory_views
 from branded.compile.executable import _Compiled
+from branded.compile.output_pool import Result
 
 pytestmark = pytest.mark.compiled
 
@@ -317,3 +318,71 @@ def test_contiguous_initial_value_is_realized(make: Callable[[], Tensor]) -> Non
         return x
 
     vmap(f)(Tensor.ones(3))
+
+
+READ = {
+    "sum": (lambda y: y.sum(), lambda y: y.sum()),
+    "moved": (lambda y: (y + 1).T, lambda y: (y + 1).T),
+    "with zeros": (lambda y: Tensor.zeros(3, 4) + y, lambda y: y),
+    "with an array": (lambda y: Tensor(np.ones((3, 4), np.float32)) + y, lambda y: y + 1),
+}
+
+
+@pytest.mark.parametrize("name", READ)
+def test_read_of_a_value_that_is_not_computed(name: str) -> None:
+    """It reads the buffers of this call, and the value stays lazy."""
+    f, g, (of, expected) = jit(lambda x: x * 2), jit(lambda y: y), READ[name]
+    for i in range(5):
+        x = array(3, 4, seed=i)
+        y = f(x)
+        z, before = of(y), y.numpy()
+        for _ in range(2):
+            np.testing.assert_allclose(z.numpy(), expected(before), rtol=1e-5)
+            np.testing.assert_allclose(z.tolist(), expected(before).tolist(), rtol=1e-5)
+            assert not z.uop.base.is_realized
+        y.assign(y * 3).realize()  # does not change `x`, or the results of other calls
+        again = f(x)
+        np.testing.assert_allclose(of(y).numpy(), expected(before * 3), rtol=1e-5)
+        np.testing.assert_allclose(of(again).numpy(), expected(before), rtol=1e-5)
+        np.testing.assert_allclose(g(of(y)).numpy(), expected(before * 3), rtol=1e-5)
+    assert programs()
+
+
+def test_read_of_a_value_of_tinygrad_runs_its_kernels() -> None:
+    vmap(lambda r: r + 1)(array(8)).realize()
+    x = array(8)
+    for _ in range(4):
+        assert (x * 2).sum().item() == pytest.approx(2 * x.numpy().sum(), rel=1e-5)
+    assert len(eager_cache._graphs) == 1
+
+
+def test_buffers_of_filled_tensors_are_not_confused() -> None:
+    """Two of them with one number are one graph; another number, dtype or shape is another graph."""
+    f = jit(lambda x: x * 2)
+    for _ in range(4):
+        y = f(Tensor(np.arange(6, dtype=np.float32).reshape(2, 3)))
+        for number in (0.0, -0.0, 1.5, -1.0):
+            z, w = Tensor.full((2, 3), number), Tensor.full((2, 3), number)
+            np.testing.assert_array_equal((z * y + w).numpy(), number * y.numpy() + number)
+            assert np.signbit((z * y.abs()).numpy()).all() == np.signbit(number)
+            z.assign(y)
+            np.testing.assert_array_equal((z + w).numpy(), y.numpy() + number)
+            np.testing.assert_array_equal(w.numpy(), np.full((2, 3), number))
+        for dtype in (dtypes.int32, dtypes.bool):
+            got = (Tensor.full((2, 3), 1, dtype=dtype) + y).numpy()
+            np.testing.assert_array_equal(got, y.numpy() + 1)
+
+
+def test_results_used_without_jit_reuse_their_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Facts that are cached about a buffer do not count as its use."""
+    f, x, made = jit(lambda x: x * 2), array(8), []
+    for _ in range(3):
+        (f(x) + 1).numpy()
+    monkeypatch.setattr(Result, "make", lambda self, make=Result.make: made.append(self) or make(self))
+    for _ in range(30):
+        (f(x) + 1).numpy()
+    assert not made
+    kept = [(f(x), f(x) + 1) for _ in range(4)]
+    for y, z in kept:
+        np.testing.assert_allclose([y.numpy() + 1, z.numpy()], [x.numpy() * 2 + 1] * 2, rtol=1e-6)
+    assert made
