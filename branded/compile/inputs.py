@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import struct
 from typing import Any
 
@@ -11,7 +12,7 @@ from tinygrad.uop.ops import Ops, UOp
 from branded import tree
 from branded.compile.arguments import NUMBERS
 from branded.compile.eager_cache import run_cached
-from branded.compile.initial_values import write_initial_values
+from branded.compile.initial_values import LARGEST_SHARED, write_initial_values
 from branded.compile.memory_views import array_in_memory
 from branded.compile.output_pool import Known, Result, value_in_memory
 from branded.core.analysis.aliasing import is_no_copy
@@ -108,6 +109,11 @@ class ProgramInput:
         if t.dtype != self.dtype:
             t = t.cast(self.dtype)
         t.uop = lower_unbatched(t.uop)
+        if t.uop.device is None and t.nbytes() <= LARGEST_SHARED:
+            held.append(_constant(t.uop, self.device))
+            buffer = value_in_memory(held[-1])
+            assert buffer is not None
+            return buffer
         if t.device == self.device:
             run_cached([t])
         if (buffer := value_in_memory(t.uop)) is None:
@@ -120,6 +126,15 @@ class ProgramInput:
         assert buffer is not None
         held.append(t.uop)
         return buffer
+
+
+@functools.lru_cache(maxsize=32)
+def _constant(u: UOp, device: str) -> UOp:
+    """Return a value of constants alone, such as `Tensor.arange(9)`, in memory that all programs read."""
+    t = tensor(u).clone(device=device)
+    with running_block():
+        Tensor.realize(t)
+    return t.uop
 
 
 def computed_tensor(x: Any) -> Tensor:

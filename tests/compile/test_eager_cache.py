@@ -386,3 +386,24 @@ def test_results_used_without_jit_reuse_their_buffers(monkeypatch: pytest.Monkey
     for y, z in kept:
         np.testing.assert_allclose([y.numpy() + 1, z.numpy()], [x.numpy() * 2 + 1] * 2, rtol=1e-6)
     assert made
+
+
+def test_constant_argument_of_jit_is_computed_once() -> None:
+    f, g = jit(lambda x: x * 2), jit(lambda x: x * 3, donate_argnums=0)
+    for n in (3, 5, 3, 5, 3):
+        for h, factor in ((f, 2), (g, 3), (f, 2)):
+            y = h(Tensor.arange(n))
+            assert y.tolist() == [factor * i for i in range(n)]
+            y.assign(y * 0).realize()
+        assert f(Tensor.ones(n, buffer=False)).tolist() == [2] * n
+    x = Tensor.arange(3)
+    kernels = GlobalCounters.kernel_count
+    y = f(x)
+    assert GlobalCounters.kernel_count == kernels + 1
+    x += 1
+    assert (x.tolist(), f(x).tolist(), f(Tensor.arange(3)).tolist(), y.tolist()) == (
+        [1, 2, 3],
+        [2, 4, 6],
+        [0, 2, 4],
+        [0, 2, 4],
+    )
