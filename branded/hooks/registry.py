@@ -19,6 +19,7 @@ from branded.hooks import (
     pairwise_einsum,
     rand,
     reads,
+    recorded_methods,
     shapes,
     transposed_convolution,
     writes,
@@ -30,6 +31,7 @@ from branded.tinygrad_compat.speed import program_cache, schedule_cache
 HOOKS = (
     *(detect, operands, reads, writes, shapes, gradient, functions, rand),
     *(host_sort, host_cumsum, last_write, transposed_convolution, pairwise_einsum, program_cache, schedule_cache),
+    recorded_methods,
 )
 """The modules of the hooks, in the order of installation."""
 _FEATURES = {detect: "errors", program_cache: "disk", schedule_cache: "disk"}

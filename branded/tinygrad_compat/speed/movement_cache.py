@@ -91,7 +91,7 @@ def _shape(shape: Any) -> Hashable:
     return shape if type(shape) is tuple and all(type(n) is int for n in shape) else None
 
 
-class _Operation(NamedTuple):
+class Operation(NamedTuple):
     """One operation of a recorded method; `operands` are positions of earlier values, or UOps that all calls share."""
 
     op: Ops
@@ -101,33 +101,33 @@ class _Operation(NamedTuple):
     shape: tuple[Any, ...]
 
 
-_SHARED = {Ops.CONST, Ops.STACK}
+_RECORDED = _MOVEMENTS | GroupOp.ALU | {Ops.REDUCE, Ops.CAST, Ops.DETACH}
+"""The operations that are recorded; they have no state."""
 
 
-def _operations(product: Callable[..., Tensor], *operands: Tensor) -> tuple[_Operation, ...] | None:
-    """Return the operations that `product` builds, found with other operands of the same types; None if it may vary."""
+def operations_of(method: Callable[..., Tensor], *operands: Tensor) -> tuple[Operation, ...] | None:
+    """Return the operations that `method` builds, found with other operands of the same types; None if it may vary."""
     if any(x.dtype in dtypes.weaks or 0 in x.shape for x in operands):
         return None
     inputs = [UOp.new_buffer("CPU", math.prod(x.shape), x.dtype).reshape(x.shape) for x in operands]
     index = {u: i for i, u in enumerate(inputs)}
-    operations: list[_Operation] = []
-    out = product(*map(Tensor, inputs)).uop
-    for u in out.toposort(lambda u: u not in index and u.op not in _SHARED):
-        if u in index or u.op in _SHARED:
+    operations: list[Operation] = []
+    out = method(*map(Tensor, inputs)).uop
+    for u in out.toposort(lambda u: u not in index):
+        if u in index or (u.op is not Ops.BUFFER and index.keys().isdisjoint(u.src)):  # such as a constant, or sizes
             continue
-        if u.tag is not None or not (u.op in _MOVEMENTS or u.op in GroupOp.ALU or u.op in (Ops.REDUCE, Ops.CAST)):
+        if u.tag is not None or u.op not in _RECORDED:
             return None
         places = tuple([index.get(s, s) for s in u.src])
-        operations.append(_Operation(u.op, u.dtype, u.arg, places, u.shape))
+        operations.append(Operation(u.op, u.dtype, u.arg, places, u.shape))
         index[u] = len(index)
     return tuple(operations) if out in index else None
 
 
 def _products(original: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Wrap `dot`, which depends only on the shapes and dtypes of two tensors."""
-    known: dict[Hashable, tuple[_Operation, ...] | None] = {}
-    names, name = private_api.all_metadata, private_api.Metadata("dot")
-    all_int, keep_shape, new, ref = private_api.all_int, private_api.keep_shape, Tensor.__new__, weakref.ref
+    known: dict[Hashable, tuple[Operation, ...] | None] = {}
+    name, all_int = private_api.Metadata("dot"), private_api.all_int
 
     @functools.wraps(original)
     def dot(self: Tensor, w: Any, dtype: Any = None) -> Tensor:
@@ -140,24 +140,28 @@ def _products(original: Callable[..., Tensor]) -> Callable[..., Tensor]:
                 out = original(self, w)  # raises if the shapes do not fit
                 if len(known) >= MOST:
                     known.clear()
-                known[key] = _operations(original, self, w)
+                known[key] = operations_of(original, self, w)
                 return out
             operations = None
         if operations is None:
             return original(self, w)
         method = private_api.tensor._METADATA.get() or name
-        values = [x, y]
-        for op, kind, arg, places, shape in operations:
-            u = UOp(op, kind, tuple([values[i] if isinstance(i, int) else i for i in places]), arg)
-            keep_shape(u, shape)
-            names[u] = (method,)
-            values.append(u)
-        t = new(Tensor)
-        t.uop, t.grad, t.is_param = values[-1], None, True
-        private_api.tensor.all_tensors[ref(t)] = None
-        return t
+        return built(operations, [x, y], method)
 
     return dot
+
+
+def built(operations: tuple[Operation, ...], values: list[UOp], method: Any) -> Tensor:
+    """Return the result of recorded operations on these operands."""
+    for op, dtype, arg, places, shape in operations:
+        u = UOp(op, dtype, tuple([values[i] if isinstance(i, int) else i for i in places]), arg)
+        private_api.keep_shape(u, shape)
+        private_api.all_metadata[u] = (method,)
+        values.append(u)
+    t = Tensor.__new__(Tensor)
+    t.uop, t.grad, t.is_param = values[-1], None, True
+    private_api.tensor.all_tensors[weakref.ref(t)] = None
+    return t
 
 
 def install() -> None:

@@ -1,0 +1,59 @@
+"""Methods of many operations, such as `std` and `softmax`, which are recorded once and then built directly.
+
+tinygrad calls dozens of its own methods for each of them, which takes longer than the kernels of small results. The
+operations depend only on the shape and dtype of the tensor and on the arguments. In the body of a vmap, a derivative
+or a program, and for tensors with named axes, the methods are called as before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+from tinygrad import Tensor, dtypes
+
+from branded.core.tracing.state import is_deferred
+from branded.graph.known_axes import axes_by_id
+from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.speed.movement_cache import MOST, Operation, built, operations_of
+from branded.tinygrad_compat.tensor_methods import Method, running, wrap
+
+METHODS = ("mean", "var", "std", "softmax", "log_softmax", "argmax", "argmin", "any", "all", "sum", "max", "min")
+_ARGUMENTS = (int, bool, type(None))
+
+
+def _key(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Hashable:
+    """Return a key of arguments that are ints, bools, None or tuples of ints; None for any others."""
+    values = (*args, *kwargs.values())
+    for x in values:
+        if type(x) not in _ARGUMENTS and not (type(x) is tuple and all(type(n) is int for n in x)):
+            return None
+    return (len(args), *kwargs, *map(type, values), *values)
+
+
+def _recorded(original: Method) -> Method:
+    known: dict[Hashable, tuple[Operation, ...] | None] = {}
+    name, method_of = private_api.Metadata(original.__name__), running()
+
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        if axes_by_id or is_deferred() or (key := _key(args, kwargs)) is None:
+            return original(self, *args, **kwargs)
+        x = self.uop
+        key = x.shape, x.dtype, key, dtypes.default_float, dtypes.default_int
+        operations = known.get(key, ())
+        if operations:
+            return built(operations, [x], method_of() or name)
+        out = original(self, *args, **kwargs)
+        if operations is not None:
+            if len(known) >= MOST:
+                known.clear()
+            is_simple = private_api.all_int(x.shape) and type(out) is Tensor
+            known[key] = operations_of(lambda t: original(t, *args, **kwargs), self) if is_simple else None
+        return out
+
+    return method
+
+
+def install() -> None:
+    for name in METHODS:
+        wrap(name, _recorded)
