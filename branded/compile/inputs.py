@@ -12,7 +12,7 @@ from tinygrad.uop.ops import Ops, UOp
 from branded import tree
 from branded.compile.arguments import NUMBERS
 from branded.compile.eager_cache import run_cached
-from branded.compile.initial_values import LARGEST_SHARED, write_initial_values
+from branded.compile.initial_values import LARGEST_SHARED, filled_memory, write_initial_values
 from branded.compile.memory_views import array_in_memory
 from branded.compile.output_pool import Known, Result, value_in_memory
 from branded.core.analysis.aliasing import is_no_copy
@@ -47,7 +47,10 @@ class ProgramInput:
         if type(x) is not Tensor or x.dtype != self.dtype or x.device != self.device:
             return 0
         if x.uop.base.op in (Ops.COPY, Ops.AFTER):
-            write_initial_values([x])
+            if in_place and x.uop.op is Ops.AFTER and (memory := filled_memory(x.uop)) is not None:
+                x = tensor(memory)
+            else:
+                write_initial_values([x])
         if (value := value_in_memory(x.uop)) is not None and value.address:
             held.append(x.uop)
             return value.address

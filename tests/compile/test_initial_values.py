@@ -99,3 +99,20 @@ def test_write_before_the_first_use() -> None:
         z = Tensor.zeros(4).contiguous()
         z[1:3] = 5
         assert vmap(lambda r: r + 1)(z).tolist() == [1, 6, 6, 1]
+
+
+def test_shared_zeros_are_never_written() -> None:
+    """Small filled tensors share memory as arguments, so no write and no donated argument may reach it."""
+    f, g, same = jit(lambda x: x + 1), jit(lambda x: x + 2, donate_argnums=0), jit(lambda x: x)
+    for _ in range(3):
+        x, y = Tensor.zeros(2, 3), Tensor.zeros(2, 3)
+        assert f(x).tolist() == f(y).tolist() == [[1] * 3] * 2
+        assert g(Tensor.zeros(2, 3)).tolist() == [[2] * 3] * 2
+        assert g(f(y)).tolist() == [[3] * 3] * 2
+        z = same(x)
+        z += 5
+        x.assign(x + 7)
+        y[0] = 3
+        assert f(x).tolist() == [[8] * 3] * 2 and f(y).tolist() == [[4] * 3, [1] * 3]
+        assert z.tolist() == [[5] * 3] * 2 and f(Tensor.zeros(2, 3)).tolist() == [[1] * 3] * 2
+        assert vmap(lambda r: r + 1)(Tensor.zeros(2, 3)).tolist() == [[1] * 3] * 2
