@@ -207,14 +207,14 @@ def test_mask_is_of_the_carry_before_its_update() -> None:
 WIDTH, SCALES = 128, (1.0, 2.0, 0.5)
 
 
-@pytest.fixture(params=["one call of C", "a few steps per call of C", "Python"])
+@pytest.fixture(params=["one call of C", "one step per call of C", "Python"])
 def replayed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run the steps of loops in each of the ways."""
     if request.param == "Python":
         monkeypatch.setattr(compiled_loop.LoopStep, "plan", lambda *_: None)
         monkeypatch.setattr(linear_program.Linear, "ops", lambda *_: None)
-    elif request.param == "a few steps per call of C":
-        monkeypatch.setattr(native, "SLICE", 4)  # more than the loops around a step
+    elif request.param == "one step per call of C":
+        monkeypatch.setattr(native, "SLICE", 1)
         monkeypatch.setattr(compiled_loop, "_steps", weakref.WeakValueDictionary())
 
 

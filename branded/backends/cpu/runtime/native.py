@@ -124,8 +124,8 @@ Op = KernelCall | Inner | Hosted
 
 
 # A table t: 0 length, 1 whether it counts down, 2 the end of the tests, 3 the end of the operations, 4 the flag, 5
-# whether there is a flag, 6 the step and 7 the operation to resume at, 8 the steps taken, 9 and 10 the copies, 11
-# memmove, 12 the size of the operations of the first step alone.
+# whether there is a flag, 6 the step to resume, 7 one more than the operation to resume at, 8 the steps taken, 9 and 10
+# the copies, 11 memmove, 12 the size of the operations of the first step alone.
 # An operation: 0 its size, 1 the kernel, 2 the number of arguments, 3 threads, 4 and 5 the index of the argument for
 # the thread's index and for the step, 6 a loop (1) or a host callback (2), 7 the thread pool or 0. Then follow the
 # arguments or the table of each turn.
@@ -143,13 +143,15 @@ static u64 plain(u64 *ops, u64 o, u64 end, u64 which, u64 i) {{
   return o;
 }}
 ONCE static u64 run(u64 *base, u64 *t, u64 *budget) {{
-  u64 length = t[0], tests = t[2], all = t[3], k = t[6], o = t[7], *ops = t + {_HEADER};
+  u64 length = t[0], tests = t[2], all = t[3], k = t[6], next = t[7], *ops = t + {_HEADER};
   volatile unsigned char *flag = (volatile unsigned char *)t[4];
   for (; k < length; k++) {{
-    if (!o) {{
+    u64 o = next ? next - 1 : 0;
+    if (!next) {{
       if (!*budget) {{ t[6] = k; t[7] = 0; return 0; }}
       --*budget;
     }}
+    next = 0;
     u64 i = t[1] ? length - 1 - k : k, which = k == 0 ? 0 : t[5] ? 2 - (k + 1) % 2 : 2 - (length - k) % 2;
     for (;; o += ops[o]) {{
       if (o < tests) o = plain(ops, o, tests, which, i);
@@ -159,7 +161,7 @@ ONCE static u64 run(u64 *base, u64 *t, u64 *budget) {{
       u64 *op = ops + o, n = op[2], *a = op + {_HEAD} + which * n;
       if (op[6] == 1) {{
         u64 how = run(base, base + *a, budget);
-        if (how != 1) {{ t[6] = k; t[7] = o; return how; }}
+        if (how != 1) {{ t[6] = k; t[7] = o + 1; return how; }}
         continue;
       }}
       if (op[5] < n) a[op[5]] = i;
@@ -174,7 +176,6 @@ ONCE static u64 run(u64 *base, u64 *t, u64 *budget) {{
       if (op[3] > 1) side_by_side((struct pool *)op[7], kernel, n, op[4], op[3], a);
       else many(kernel, a, n);
     }}
-    o = 0;
   }}
 done:
   if (t[5] && k % 2 == 0)
