@@ -63,6 +63,7 @@ def value_and_grad(  # type: ignore[overload-overlap]
 ) -> Callable[Concatenate[A, P], tuple[R, A]]: ...
 @overload
 def value_and_grad(f: Callable[P, R], argnums: Argnums, has_aux: bool = False) -> Callable[P, tuple[R, Any]]: ...
+@entry
 def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """Return a function that computes `(f(x), grad(f)(x))` in one pass.
 
@@ -138,6 +139,7 @@ def grad(
 ) -> Callable[Concatenate[A, P], A]: ...
 @overload
 def grad(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]: ...
+@entry
 def grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """Return a function that computes the gradient of the scalar `f(x)` with respect to `x`.
 

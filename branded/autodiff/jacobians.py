@@ -70,6 +70,7 @@ def jacfwd(
 ) -> Callable[Concatenate[Tensor, P], R]: ...
 @overload
 def jacfwd(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]: ...
+@entry
 def jacfwd(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """Return a function that computes the Jacobian of `f` in forward mode: one column per element of `x`, by one vmap.
 
@@ -122,6 +123,7 @@ def jacrev(
 ) -> Callable[Concatenate[Tensor, P], R]: ...
 @overload
 def jacrev(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]: ...
+@entry
 def jacrev(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """Return a function that computes the Jacobian of `f` in reverse mode: one row per element of `f(x)`, by one vmap.
 
@@ -173,6 +175,7 @@ def hessian(
 ) -> Callable[Concatenate[Tensor, P], R]: ...
 @overload
 def hessian(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]: ...
+@entry
 def hessian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """Return a function that computes the second derivatives of `f`: `jacfwd(jacrev(f))`, forward over reverse.
 

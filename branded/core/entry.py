@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 from collections.abc import Callable, Iterable
 from types import FunctionType
@@ -11,6 +12,7 @@ from typing import Any, TypeVar, cast
 from tinygrad import Tensor
 
 from branded import tree
+from branded.errors import CallError
 from branded.tinygrad_compat import activation, result_marks
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -22,12 +24,25 @@ def entry(f: F) -> F:
 
     @functools.wraps(f)
     def enter(*args: Any, **kwargs: Any) -> Any:
-        if activation.is_running():
-            return f(*args, **kwargs)
-        with activation.running_block():
-            return mark_results(f(*args, **kwargs))
+        try:
+            if activation.is_running():
+                return f(*args, **kwargs)
+            with activation.running_block():
+                return mark_results(f(*args, **kwargs))
+        except TypeError:
+            check_call(f, args, kwargs)
+            raise
 
     return cast(F, enter)
+
+
+def check_call(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Raise if a function does not accept these arguments, such as an option that only JAX has."""
+    signature = inspect.signature(f)
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise CallError(f"{f.__name__}: {error}", ("parameters", ", ".join(signature.parameters))) from None
 
 
 def mark_results(out: T) -> T:

@@ -116,6 +116,13 @@ def qr(a: Vec[S], mode: str = "reduced") -> QRResult[S] | Vec[S]:
     return pair[1] if mode == "r" else QRResult(*pair)
 
 
+def _matrix(api_name: str, name: str, a: object, hermitian: bool) -> Tensor:
+    """Return `a` as a tensor of one or more matrices, which become symmetric if `hermitian` is true."""
+    (x,) = floats(api_name, (name, a))
+    (check_square if hermitian else check_matrix)(api_name, name, x)
+    return (x + matrix_transpose(x)) / 2 if hermitian else x
+
+
 def _symmetric(api_name: str, a: object, UPLO: str | None, symmetrize: bool) -> Tensor:  # noqa: N803  as in JAX
     """Return `a` so that its lower half is the half to read."""
     (x,) = floats(api_name, ("a", a))
@@ -189,26 +196,31 @@ def eigvalsh(a: Vec[S], UPLO: str | None = "L", *, symmetrize_input: bool = True
 
 
 @overload
-def svd(a: Vec[S], full_matrices: bool = True, compute_uv: Literal[True] = True) -> SVDResult[S]: ...
+def svd(
+    a: Vec[S], full_matrices: bool = True, compute_uv: Literal[True] = True, hermitian: bool = False
+) -> SVDResult[S]: ...
 @overload
-def svd(a: Vec[S], full_matrices: bool = True, *, compute_uv: Literal[False]) -> Vec[S]: ...
+def svd(a: Vec[S], full_matrices: bool = True, *, compute_uv: Literal[False], hermitian: bool = False) -> Vec[S]: ...
 @overload
-def svd(a: Vec[S], full_matrices: bool, compute_uv: Literal[False]) -> Vec[S]: ...
+def svd(a: Vec[S], full_matrices: bool, compute_uv: Literal[False], hermitian: bool = False) -> Vec[S]: ...
 @operation
-def svd(a: Vec[S], full_matrices: bool = True, compute_uv: bool = True) -> SVDResult[S] | Vec[S]:
+def svd(
+    a: Vec[S], full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+) -> SVDResult[S] | Vec[S]:
     """Compute the singular values of a matrix in descending order, and its singular vectors: `U * S @ Vh == a`.
 
     Args:
         a: `Vec[S, f32[m, n]]`.
         full_matrices: Whether to compute all m columns of `U` and n rows of `Vh`, instead of k = min(m, n).
         compute_uv: Whether to compute the vectors; if False, only `S` is returned.
+        hermitian: Take the mean of `a` and its transpose.
 
     Returns:
         `SVDResult(U, S, Vh)`: `Vec[S, f32[m, k]]`, `Vec[S, f32[k]]` and `Vec[S, f32[k, n]]`.  The sign of a
         pair of vectors is arbitrary.  Derivatives of vectors are NaN or infinite if singular values are equal or zero.
 
     Raises:
-        MatrixError: `a` is not a matrix.
+        MatrixError: `a` is not a matrix, or not square although `hermitian` is true.
         MatrixTypeError: `a` is not a tensor of numbers, or is float16 or bfloat16.
 
     Example:
@@ -219,8 +231,7 @@ def svd(a: Vec[S], full_matrices: bool = True, compute_uv: bool = True) -> SVDRe
 
     Source: `jax.numpy.linalg.svd`; J. Townsend, "Differentiating the singular value decomposition" (2016).
     """
-    (x,) = floats("svd", ("a", a))
-    check_matrix("svd", "a", x)
+    x = _matrix("svd", "a", a, hermitian)
     m, n = x.shape[-2:]
     k = min(m, n)
     if 0 in x.shape:
@@ -231,18 +242,20 @@ def svd(a: Vec[S], full_matrices: bool = True, compute_uv: bool = True) -> SVDRe
 
 
 @operation
-def pinv(a: Vec[S], rtol: float | None = None) -> Vec[S]:
+def pinv(a: Vec[S], rtol: float | None = None, hermitian: bool = False, *, rcond: float | None = None) -> Vec[S]:
     """Compute the Moore-Penrose inverse of a matrix of any shape and rank.
 
     Args:
         a: `Vec[S, f32[m, n]]`.
         rtol: Singular values of at most `rtol` times the largest count as zero; None for 10 * max(m, n) * epsilon.
+        hermitian: Take the mean of `a` and its transpose.
+        rcond: NumPy's name for `rtol`.
 
     Returns:
         `Vec[S, f32[n, m]]`.
 
     Raises:
-        MatrixError: `a` is not a matrix, or `rtol` is not a number.
+        MatrixError: `a` is not a matrix, or not square although `hermitian` is true; `rtol` is not a number.
         MatrixTypeError: `a` is not a tensor of numbers, or is float16 or bfloat16.
 
     Example:
@@ -253,9 +266,9 @@ def pinv(a: Vec[S], rtol: float | None = None) -> Vec[S]:
 
     Source: `jax.numpy.linalg.pinv`; G. Golub, V. Pereyra, "The differentiation of pseudo-inverses" (1973).
     """
-    (x,) = floats("pinv", ("a", a))
-    check_matrix("pinv", "a", x)
-    part = 10 * max(x.shape[-2:]) * epsilon(x) if rtol is None else _check_number("pinv", "rtol", rtol)
+    x = _matrix("pinv", "a", a, hermitian)
+    name, given = ("rcond", rcond) if rtol is None else ("rtol", rtol)
+    part = 10 * max(x.shape[-2:]) * epsilon(x) if given is None else _check_number("pinv", name, given)
     return matrix_transpose(x) if 0 in x.shape else spectra.pinv(x, part)
 
 
@@ -323,12 +336,13 @@ def _rank(s: Tensor, part: float) -> Tensor:
 
 
 @operation
-def matrix_rank(M: Vec[S], rtol: float | None = None) -> Vec[S]:  # noqa: N803  as in JAX
+def matrix_rank(M: Vec[S], rtol: float | None = None, *, hermitian: bool = False) -> Vec[S]:  # noqa: N803  as in JAX
     """Count the singular values that are not zero.
 
     Args:
         M: `Vec[S, f32[m, n]]`.
         rtol: Singular values of at most `rtol` times the largest count as zero; None for max(m, n) * epsilon.
+        hermitian: Take the mean of `M` and its transpose.
 
     Returns:
         `Vec[S, i32[]]`; for a vector 1, or 0 if all its entries are zero.
@@ -348,6 +362,7 @@ def matrix_rank(M: Vec[S], rtol: float | None = None) -> Vec[S]:  # noqa: N803  
     (x,) = floats("matrix_rank", ("M", M))
     if x.ndim < 2:
         return x.ne(0).max().cast(dtypes.int32)
+    x = _matrix("matrix_rank", "M", x, hermitian)
     if 0 in x.shape:
         return Tensor.zeros(x.shape[:-2], dtype=dtypes.int32)
     part = max(x.shape[-2:]) * epsilon(x) if rtol is None else _check_number("matrix_rank", "rtol", rtol)

@@ -67,6 +67,13 @@ def closing(w: Any) -> Any:
 
 
 DERIVATIVES = {
+    "an option of JAX": Golden(
+        lambda: grad(lambda x: x.sum(), allow_int=True)(X),  # type: ignore[call-overload]
+        errors.CallError,
+        """\
+            grad: got an unexpected keyword argument 'allow_int'
+              parameters: f, argnums, has_aux""",
+    ),
     "a vector": Golden(
         lambda: grad(lambda x: x * 2)(X),
         errors.DerivativeError,

@@ -195,6 +195,40 @@ MISFITS = {
         """,
         lambda: vmap(lambda x: x.reshape(1, 1).tril())(V),
     ),
+    "pool of a vector": Misfit(
+        lambda: vmap(lambda x: x.max_pool2d())(X),
+        errors.ShapeError,
+        """
+        max_pool2d: it takes 2 or more axes, and one example has 1
+          tensor: Vec[x:3, f32[4]]
+          x:      opened by vmap at app.py:12
+          at:     app.py:12
+          try:    map fewer axes: vmap has removed one from each example
+        """,
+    ),
+    "pool of a vector by a row": Misfit(
+        lambda: vmap(lambda x: x.max_pool2d(kernel_size=(1, 2)))(X),
+        errors.ShapeError,
+        """
+        max_pool2d: it takes 2 or more axes, and one example has 1
+          tensor: Vec[x:3, f32[4]]
+          x:      opened by vmap at app.py:12
+          at:     app.py:12
+          try:    x.reshape(1, 4), or map fewer axes: vmap has removed one from each example
+        """,
+        lambda: vmap(lambda x: x.reshape(1, 4).max_pool2d(kernel_size=(1, 2)))(X),
+    ),
+    "svd of a vector": Misfit(
+        lambda: vmap(lambda x: x.svd())(X),
+        errors.ShapeError,
+        """
+        svd: it takes 2 or more axes, and one example has 1
+          tensor: Vec[x:3, f32[4]]
+          x:      opened by vmap at app.py:12
+          at:     app.py:12
+          try:    map fewer axes: vmap has removed one from each example
+        """,
+    ),
     "attention of vectors": Misfit(
         lambda: vmap(lambda x: x.scaled_dot_product_attention(x, x))(X),
         errors.ShapeError,

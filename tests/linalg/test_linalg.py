@@ -226,6 +226,21 @@ def test_tangent_of_eigh_with_equal_eigenvalues() -> None:
     assert np.isfinite(read(values)).all() and not np.isfinite(read(vectors)).any()
 
 
+@pytest.mark.parametrize(
+    "a", [np.diag([1.0, -3.0, 1e-4]), np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 5.0], [0.0, 5.0, -4.0]])]
+)
+def test_symmetric_matrices(a: Array) -> None:
+    """`hermitian` takes the mean with the transpose, and `rcond` is another name of `rtol`."""
+    tilted = Tensor(a + np.array([[0, 1, 0], [-1, 0, 0], [0, 0, 0]]))
+    u, s, vh = (read(x) for x in linalg.svd(tilted, hermitian=True))
+    np.testing.assert_allclose(s, np.linalg.svd(a, compute_uv=False, hermitian=True), atol=1e-8)
+    np.testing.assert_allclose(u * s @ vh, a, atol=1e-8)
+    for found in (linalg.pinv(tilted, 1e-3, hermitian=True), linalg.pinv(tilted, hermitian=True, rcond=1e-3)):
+        np.testing.assert_allclose(read(found), np.linalg.pinv(a, rcond=1e-3, hermitian=True), atol=1e-8)
+    wanted = np.linalg.matrix_rank(a, rtol=1e-3, hermitian=True)
+    assert linalg.matrix_rank(tilted, rtol=1e-3, hermitian=True).item() == wanted
+
+
 def test_empty_matrices() -> None:
     none = Tensor.zeros(0, 0)
     assert linalg.det(none).item() == 1

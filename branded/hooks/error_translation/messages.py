@@ -30,6 +30,9 @@ _AXIS = re.compile(r"dim=(-?\d+) out of range \[(-?\d+), (-?\d+)\]")
 _RESHAPE = re.compile(r"size mismatch, can't reshape .* -> \((.*?),?\)\)?$")
 _MANY = re.compile(r"too many indices \((\d+)\) for (\d+)D")
 _BOUNDS = re.compile(r"index=(-?\d+) is out of bounds with size=(\d+)")
+_FEW = re.compile(
+    r"ndim=\d+ != len\(arg\)=(\d+)|expected (two) or more dimensions|not enough .*expected at least (\d+)"
+)
 _DTYPE = re.compile(r"dtype|[Ii]nvalid type|unsupported size")
 _INSIDE = re.compile(r"UOp|Ops\.|<class|object at 0x")
 
@@ -61,20 +64,25 @@ def translate_call(r: Refused) -> BrandedError:
     return r.error(ArgumentError if _DTYPE.search(words) else ShapeError, words, fewer)
 
 
-def _too_few_axes(r: Refused) -> BrandedError | None:
-    """Return the error for a method that works when its operands have leading axes of one entry."""
+def _too_few_axes(r: Refused, m: re.Match[str] | None = None) -> BrandedError | None:
+    """Return the error for a method of operands with more axes, as many as tinygrad names or as make it work."""
     axes = max((t.ndim for _, t in r.operands), default=0)
-    for missing in (1, 2, 3):
-        args = _with_axes(r.args, axes, (1,) * missing)
-        if r.works(functools.partial(r.method, *args, **r.kwargs)):
-            message = f"it takes {axes + missing} or more axes, and {the_value()} has {axes}"
-            label, x = r.operands[0]
-            text = r.operand(label) or "x"
-            fix = f"{text}.reshape({', '.join(map(str, (1,) * missing + x.shape))})"
-            if any(visible(row_of(t.uop)) for _, t in r.operands):
-                fix += ", or map fewer axes: vmap has removed one from each example"
-            return r.error(ShapeError, message, fix)
-    return None
+
+    def fits(missing: int) -> bool:
+        return r.works(functools.partial(r.method, *_with_axes(r.args, axes, (1,) * missing), **r.kwargs))
+
+    wanted = next(n for n in m.groups() if n) if m else ""
+    tries = range(1, 4) if m is None else [(2 if wanted == "two" else int(wanted)) - axes]
+    missing = next((n for n in tries if n > 0 and (m is not None or fits(n))), 0)
+    if not missing:
+        return None
+    label, x = r.operands[0]
+    text = r.operand(label) or "x"
+    fixes = [f"{text}.reshape({', '.join(map(str, (1,) * missing + x.shape))})"] if m is None or fits(missing) else []
+    if any(visible(row_of(t.uop)) for _, t in r.operands):
+        fixes.append("map fewer axes: vmap has removed one from each example")
+    message = f"it takes {axes + missing} or more axes, and {the_value()} has {axes}"
+    return r.error(ShapeError, message, ", or ".join(fixes) or None)
 
 
 def _with_axes(args: tuple[Any, ...], axes: int, more: tuple[int, ...]) -> tuple[Any, ...]:
@@ -350,6 +358,7 @@ _CASES: tuple[tuple[re.Pattern[str], Callable[[Refused, re.Match[str]], BrandedE
     (_RESHAPE, _reshape),
     (_MANY, _many),
     (_BOUNDS, _bounds),
+    (_FEW, _too_few_axes),
 )
 _BY_NAME: dict[str, Callable[[Refused], BrandedError | None]] = {
     "index": _mask,
