@@ -1,5 +1,7 @@
 """The order in which the kernels of a program run, chosen so that intermediate values need little memory.
 
+It also finds what the use of a value by other kernels permits: an update in place, or to flush denormal numbers.
+
 tinygrad first runs the kernels without dependencies. With many chunks, it would run the first kernel of
 every chunk before the second kernel of any chunk. This module computes the results one after the other if that takes
 less memory.
@@ -15,6 +17,8 @@ from tinygrad import dtypes
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.backends.cpu.gemm.in_place import in_place, with_mask
+from branded.backends.cpu.renderer import denormal_terms
+from branded.backends.cpu.renderer.loops import cpu_codegen
 from branded.backends.cpu.runtime import native
 
 Writes = Callable[[UOp], Sequence[int]]
@@ -60,6 +64,30 @@ def update_in_place(
     return _without_unread(now, writes) if done else now, done
 
 
+def flush_terms(calls: Sequence[UOp], writes: Writes) -> tuple[UOp, ...]:
+    """Return the calls of a program, with a mark on the kernels whose products the other kernels only add.
+
+    Only intermediate values count, not the parameters of the program, which others read too.
+    """
+    if not cpu_codegen.value or not all(_is_run_by_c(u) for call in calls for u in call.src[1:]):
+        return tuple(calls)
+    used, out = [_used(call, writes) for call in calls], list(calls)
+    writers = Counter(b for _, written in used for b in written)
+    for at, (args, written) in enumerate(used):
+        result = next((b for b in args[:1] if written == {b}), None)
+        if result is None or result.op is not Ops.BUFFER or result.is_realized or writers[result] > 1:
+            continue
+        reads = [(k, i) for k, (others, _) in enumerate(used) for i, b in enumerate(others) if b is result]
+        are_terms = (denormal_terms.only_adds(calls[k].src[0], i) for k, i in reads if (k, i) != (at, 0))
+        if denormal_terms.stores_products(calls[at]) and all(are_terms):
+            out[at] = denormal_terms.mark(calls[at])
+    return tuple(out)
+
+
+def _is_run_by_c(u: UOp) -> bool:
+    return u.is_bound_var or (isinstance(u.device, str) and native.can_run(u.device))
+
+
 def _with_masks(at: int, calls: Sequence[UOp], used: Sequence[_Used]) -> UOp:
     """Return a call that computes itself the masks that another kernel stores for it."""
     call = calls[at]
@@ -97,7 +125,7 @@ def _updates(call: UOp, before: UOp) -> list[UOp] | None:
     args, bound = [u for u in call.src[1:] if not u.is_bound_var], [u for u in call.src[1:] if u.is_bound_var]
     if call.src[0].op is not Ops.SINK or args.count(before) != 1 or args[0] in args[1:]:
         return None
-    if not all(isinstance(u.device, str) and native.can_run(u.device) for u in args):
+    if not all(map(_is_run_by_c, args)):
         return None
     parts = in_place(call.src[0], args.index(before))
     return None if parts is None else [p.code.call(*(args[i] for i in p.args), *bound) for p in parts]

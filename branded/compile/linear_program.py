@@ -19,13 +19,12 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.backends.cpu.autotune import config
 from branded.backends.cpu.gemm import blas
-from branded.backends.cpu.renderer.denormal_terms import flush_terms
-from branded.backends.cpu.renderer.loops import LOOPS
+from branded.backends.cpu.renderer.marks import LOOPS
 from branded.backends.cpu.renderer.materialize_shared import materialize_shared_values
 from branded.backends.cpu.runtime import cores, host_calls, native
 from branded.backends.cpu.runtime.native import Address, Ref
 from branded.backends.cuda.launch import launcher
-from branded.compile.kernel_order import find_invariant, order_calls, update_in_place
+from branded.compile.kernel_order import find_invariant, flush_terms, order_calls, update_in_place
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.activation import in_engine
 

@@ -14,8 +14,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded import fori_loop, jit, vmap
 from branded.backends.cpu.gemm import blas
-from branded.backends.cpu.renderer import denormal_terms
-from branded.compile import linear_program
+from branded.compile import kernel_order, linear_program
 from tests.support.examples import in_memory
 
 pytestmark = [
@@ -115,7 +114,7 @@ def _flushing(f: Callable[..., Any], *args: Tensor) -> int:
         marked: list[int] = []
 
         def flush_terms(calls: Sequence[UOp], writes: Callable[[UOp], Sequence[int]]) -> tuple[UOp, ...]:
-            out = denormal_terms.flush_terms(calls, writes)
+            out = kernel_order.flush_terms(calls, writes)
             marked.append(sum(c.src[0].op is Ops.SINK and c.src[0].arg.dont_use_locals for c in out))
             return out
 

@@ -17,7 +17,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.backends.cpu.gemm.cost import NEW, array, elements, is_plain, size, strides
 from branded.backends.cpu.gemm.recipe import Replacement, is_onto, storing_kernel
-from branded.backends.cpu.renderer import loops as kernels
+from branded.backends.cpu.renderer.marks import LOOPS
 from branded.backends.cpu.renderer.scatter import (
     PLACES,
     Selection,
@@ -185,4 +185,4 @@ def _selection(update: _Update, over: Sequence[UOp]) -> Selection | None:
 def _kernel(to: UOp, found: Selection) -> Replacement:
     at = to.substitute(found.places)
     now = stored_value(found, at, found.entry.cast(at.dtype))  # a Python number has no dtype of its own
-    return storing_kernel(at, now, found.loops, (kernels.LOOPS,))
+    return storing_kernel(at, now, found.loops, (LOOPS,))

@@ -29,8 +29,8 @@ from branded.backends.cpu.gemm.factors import is_sum_of_products
 from branded.backends.cpu.gemm.padding import Padded, padding_of
 from branded.backends.cpu.gemm.precompute import recomputed_values, values_of_scatter
 from branded.backends.cpu.renderer import bufferize_policy
-from branded.backends.cpu.renderer import loops as kernels
 from branded.backends.cpu.renderer.columns import memory_order, merge_loops, some_rows, terms_order
+from branded.backends.cpu.renderer.marks import LOOPS
 from branded.backends.cpu.renderer.scatter import Selection, first_value, selection, stored_value
 from branded.backends.cpu.renderer.segments import segments
 from branded.backends.cpu.runtime import cores
@@ -195,7 +195,7 @@ class RecipeBuilder:
                 entry = entry.substitute({u: self._store(x, u, u.dtype)})
         at = to.substitute(found.places)
         now = stored_value(found, at, at.alu(red.arg[0], entry))
-        self.parts.append(storing_kernel(at, now, found.loops, (kernels.LOOPS,)))
+        self.parts.append(storing_kernel(at, now, found.loops, (LOOPS,)))
 
     def _apart(self) -> None:
         """Store a sum of plain loops first if the operations on it are slow within those loops."""

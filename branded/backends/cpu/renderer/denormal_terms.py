@@ -6,16 +6,13 @@ products of tiny numbers are denormal and then take Intel processors about 150 c
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tinygrad import dtypes
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.backends.cpu.renderer import denormals
-from branded.backends.cpu.renderer.loops import cpu_codegen
-from branded.backends.cpu.runtime import native
 
 LEAST_NORMAL = 2.0**-126
 _COMPARISONS = {Ops.CMPLT, Ops.CMPNE, Ops.CMPEQ}
@@ -23,34 +20,13 @@ _CONTINUOUS = {Ops.PARAM, Ops.INDEX, Ops.CONST, Ops.CAST, Ops.MUL, Ops.ADD, Ops.
 """Operations whose results change little if a denormal operand counts as zero."""
 
 
-def flush_terms(calls: Sequence[UOp], writes: Callable[[UOp], Sequence[int]]) -> tuple[UOp, ...]:
-    """Return the calls of a program, with a mark on the kernels whose products the other kernels only add.
-
-    Only intermediate values count, not the parameters of the program, which others read too.
-    """
-    used = [[u for u in call.src[1:] if not u.is_bound_var] for call in calls]
-    if not cpu_codegen.value or not all(
-        isinstance(u.device, str) and native.can_run(u.device) for us in used for u in us
-    ):
-        return tuple(calls)
-    buffers = [[u.buf_uop for u in us] for us in used]
-    written = [list(writes(call)) or list(range(len(bs))) for call, bs in zip(calls, buffers, strict=True)]
-    writers = Counter(bs[i] for places, bs in zip(written, buffers, strict=True) for i in places)
-    out = list(calls)
-    for at, call in enumerate(calls):
-        if written[at] != [0] or not _multiplies(call):
-            continue
-        result = buffers[at][0]
-        if result.op is not Ops.BUFFER or result.is_realized or writers[result] > 1:
-            continue
-        places = [(k, i) for k, bs in enumerate(buffers) for i, b in enumerate(bs) if b is result]
-        if all(only_adds(calls[k].src[0], i) for k, i in places if (k, i) != (at, 0)):
-            marked = call.src[0].replace(arg=replace(call.src[0].arg, dont_use_locals=True))
-            out[at] = call.replace(src=(marked, *call.src[1:]))
-    return tuple(out)
+def mark(call: UOp) -> UOp:
+    """Return the call of a kernel that flushes denormal numbers: `loops` makes an option of this mark."""
+    kernel = call.src[0]
+    return call.replace(src=(kernel.replace(arg=replace(kernel.arg, dont_use_locals=True)), *call.src[1:]))
 
 
-def _multiplies(call: UOp) -> bool:
+def stores_products(call: UOp) -> bool:
     """Return whether a call stores many products of floats, and no denormal number decides about a result."""
     kernel = call.src[0]
     if kernel.op is not Ops.SINK or len(kernel.src) != 1 or call.src[1].max_numel() < denormals.LEAST:

@@ -11,18 +11,15 @@ products other kernels only add.  All other kernels keep them, since `log` and `
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from tinygrad import dtypes
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.tinygrad_compat import private_api
-from branded.tinygrad_compat.private_api import AddrSpace, Opt, OptOps
+from branded.backends.cpu.renderer.marks import FLUSH, marks
+from branded.tinygrad_compat.private_api import AddrSpace
 
 LEAST = 1 << 12
 """The minimum number of products in a kernel."""
-FLUSH: Any = Opt(OptOps.NOLOCALS, arg=1) if private_api.are_there(Opt, OptOps) else None
-"""Marks a kernel that flushes: an option without effect on the CPU."""
 NAME = "FLUSH_DENORMALS"
 MACRO = """#if defined(__x86_64__)
 #define FLUSH_DENORMALS \\
@@ -40,7 +37,7 @@ MACRO = """#if defined(__x86_64__)
 
 def flush(lines: list[str], uops: list[UOp]) -> list[str]:
     """Return the body of a kernel, which flushes denormal numbers if it has long sums of products or is marked."""
-    is_flushing = FLUSH in getattr(uops[-1].arg, "applied_opts", ()) or has_long_products(uops)
+    is_flushing = FLUSH in marks(uops[-1]) or has_long_products(uops)
     return ["  FLUSH_DENORMALS", *lines, "  KEEP_DENORMALS"] if is_flushing else lines
 
 

@@ -19,17 +19,19 @@ from collections.abc import Callable
 from typing import Any
 
 from tinygrad import dtypes
-from tinygrad.dtype import DType
 from tinygrad.uop.ops import AxisType, GroupOp, Ops, PatternMatcher, UOp
 
-from branded.backends.cpu.renderer import denormals, maxima, remainders, unrolled, wrapped
+from branded.backends.cpu.renderer import denormals, marks, remainders, wrapped
+from branded.backends.cpu.renderer.accumulations import C_FLOATS, as_calls
+from branded.backends.cpu.renderer.marks import FLUSH, LOOPS
 from branded.backends.cpu.renderer.reads import DEAR as DEAR
 from branded.backends.cpu.renderer.reads import LONG as LONG
-from branded.backends.cpu.renderer.reads import LOOPS as LOOPS
 from branded.backends.cpu.renderer.reads import (
     adjacent,
     gathers,
+    has_fixed_shape,
     in_memory_order,
+    indices,
     is_gated,
     slow_on_distant,
     with_options,
@@ -87,11 +89,7 @@ def reduces_in_order(reduce: UOp, inner: UOp) -> bool:
     """Return whether the innermost loop of a reduction reads contiguously and is long enough to vectorize."""
     is_dear = any(u.op in DEAR for u in reduce.src[0].backward_slice_with_self)
     least = LONG if is_dear else LONG_SUM if reduce.arg[0] is Ops.MAX else _long_sum(reduce)
-    return in_order(_indices(reduce), inner, least)
-
-
-def _indices(reduce: UOp) -> list[UOp]:
-    return [u.src[1] for u in reduce.src[0].backward_slice_with_self if u.op is Ops.INDEX]
+    return in_order(indices(reduce), inner, least)
 
 
 def _works(reduce: UOp) -> bool:
@@ -122,11 +120,11 @@ def _innermost(k: Scheduler, reduce: UOp) -> UOp | None:
 def _with_plain_loops(original: Callable[[Scheduler], Scheduler]) -> Callable[[Scheduler], Scheduler]:
     @functools.wraps(original)
     def hand_coded_optimizations(k: Scheduler) -> Scheduler:
-        if k.ast.arg.dont_use_locals and denormals.FLUSH not in k.applied_opts:  # marked by `denormal_terms`
-            k = with_options(k, [denormals.FLUSH])
+        if k.ast.arg.dont_use_locals and FLUSH not in k.applied_opts:  # set by `denormal_terms`
+            k = with_options(k, [FLUSH])
         if (look := looks.raises) is not None:
             raise look(k)
-        if not (cpu_codegen.value and type(k.ren) is private_api.cstyle.ClangRenderer):
+        if not _is_ours(k.ren):
             return original(k)
         k = in_memory_order(k)
         forms = (
@@ -149,7 +147,7 @@ def over_rows(k: Scheduler) -> Scheduler | None:
 
     Rows of two to eight elements are contiguous, and each element of a vector comes from another row.
     """
-    if is_gated(k) or not all(isinstance(n, int) for n in k.full_shape):
+    if is_gated(k) or not has_fixed_shape(k):
         return None
     axes, dear = k.axes_of(AxisType.WEAK), sum(u.op in DEAR for u in k.ast.toposort())
     last = axes[-1] if axes else -1
@@ -158,7 +156,7 @@ def over_rows(k: Scheduler) -> Scheduler | None:
     options = [Opt(OptOps.UNROLL, 0, 0) for _ in unrolled_axes]
     if int_loops:
         unrolled_axes = [i for i in unrolled_axes if k.rngs[i] in int_loops]
-        options = [unrolled.by_clang(int_loops)]
+        options = [marks.unrolled_by_clang(int_loops)]
     if last >= 0 and 1 < k.full_shape[last] <= ROW:
         unrolled_axes.append(axes.pop())
         options.insert(0, Opt(OptOps.UPCAST, last, 0))
@@ -190,10 +188,10 @@ def _int_loops(k: Scheduler) -> list[UOp]:
 
 def _sums(k: Scheduler) -> list[tuple[UOp, UOp]]:
     """Return the reductions with their innermost loops, or an empty list unless all are float sums or products."""
-    if is_gated(k) or not all(isinstance(n, int) for n in k.full_shape):
+    if is_gated(k) or not has_fixed_shape(k):
         return []
     sums = [(reduce, inner) for reduce in k.reduceops if (inner := _innermost(k, reduce)) is not None]
-    are_sums = all(reduce.arg[0] in (Ops.ADD, Ops.MUL) and reduce.dtype in _FLOATS for reduce, _ in sums)
+    are_sums = all(reduce.arg[0] in (Ops.ADD, Ops.MUL) and reduce.dtype in C_FLOATS for reduce, _ in sums)
     return sums if are_sums and len(sums) == len(k.reduceops) else []
 
 
@@ -202,7 +200,7 @@ def is_short(k: Scheduler) -> bool:
     sums = _sums(k)
     for reduce, inner in sums:
         least = FEW if _works(reduce) else FEW_NUMBERS
-        if inner.vmax + 1 >= _long_sum(reduce) or not in_order(_indices(reduce), inner, least):
+        if inner.vmax + 1 >= _long_sum(reduce) or not in_order(indices(reduce), inner, least):
             return False
     return bool(sums)
 
@@ -215,8 +213,8 @@ def abreast(k: Scheduler) -> Scheduler | None:
     """
     axes, sums = k.axes_of(AxisType.WEAK), _sums(k)
     terms = min(int(inner.vmax + 1) for _, inner in sums)
-    indices = [i for reduce, _ in sums for i in _indices(reduce)]
-    if terms < LONG and not any(all(step(i, k.rngs[axis]) != 0 for axis in axes) for i in indices):
+    read = [i for reduce, _ in sums for i in indices(reduce)]
+    if terms < LONG and not any(all(step(i, k.rngs[axis]) != 0 for axis in axes) for i in read):
         return None
     for n in (n for n, least in ABREAST if terms >= least):
         for axis in (axis for axis in reversed(axes) if k.full_shape[axis] % n == 0):
@@ -237,7 +235,7 @@ def is_narrow(reduce: UOp, inner: UOp, columns: UOp) -> bool:
     n = int(columns.vmax + 1)
     if inner.vmax + 1 < MANY or not 1 < n <= ROW or n * reduce.dtype.itemsize >= NARROW:
         return False
-    return in_order(_indices(reduce), columns, 1)
+    return in_order(indices(reduce), columns, 1)
 
 
 def divide_among_cores(k: Scheduler, steps: int | None = None) -> Scheduler:
@@ -247,7 +245,7 @@ def divide_among_cores(k: Scheduler, steps: int | None = None) -> Scheduler:
     loops are unrolled.
     """
     most = k.ren.global_max[0] if k.ren.has_threads and k.ren.global_max else 1
-    if not all(isinstance(n, int) for n in k.full_shape):
+    if not has_fixed_shape(k):
         return k
     steps = (steps or math.prod(k.full_shape)) * (1 + DEAREST * sum(u.op in DEAR for u in k.ast.toposort()))
     axes = [i for i in k.axes_of(AxisType.WEAK) if i + 1 < len(k.rngs) or k.full_shape[i] >= FLAT]
@@ -269,91 +267,22 @@ def _shorter(k: Scheduler, variant: Scheduler) -> Scheduler:
     return with_options(k, [opt for opt in variant.applied_opts if opt.op is not OptOps.UNROLL])
 
 
-# clang by default fuses a product with its sum under the conditions of the factors, which prevents vectorization
-_BODIES = {
-    "sum": "({t} a, {t} b) {{\n#pragma clang fp reassociate(on)\n  return a + b;\n}}",
-    "sum_of_products": "({t} a, {t} b, {t} c) {{\n#pragma clang fp reassociate(on) contract(fast)\n"
-    "  return a + b * c;\n}}",
-    "product": "({t} a, {t} b) {{\n#pragma clang fp reassociate(on)\n  return a * b;\n}}",
-    "largest": "({t} a, {t} b) {{\n  return __builtin_fmax{f}(a, b);\n}}",
-}
-_FLOATS = {dtypes.float32: "float", dtypes.float64: "double"}
+def _is_ours(renderer: object) -> bool:
+    return bool(cpu_codegen.value) and type(renderer) is private_api.cstyle.ClangRenderer
 
 
-def _name(operation: str, dtype: DType) -> str:
-    return f"{operation}_{_FLOATS[dtype]}"
-
-
-def _definition(operation: str, dtype: DType) -> str:
-    body = _BODIES[operation].format(t=_FLOATS[dtype], f="f" if dtype == dtypes.float32 else "")
-    function = f"static inline __attribute__((always_inline)) {_FLOATS[dtype]} {_name(operation, dtype)}{body}"
-    return f"{function}\n{maxima.maxima_source(_FLOATS[dtype])}" if operation == "largest" else function
-
-
-def _reduction(store: UOp) -> tuple[str, tuple[UOp, ...]] | None:
-    """Return the kind of reduction that a store performs and its operands, or None."""
-    target, value = store.src[0], store.src[1]
-    if target.addrspace is not AddrSpace.REG or value.dtype not in _FLOATS or value.max_numel() != 1:
-        return None
-    if value.op in (Ops.ADD, Ops.MUL):
-        terms = list(value.split_uop(value.op))
-        before = [t for t in terms if t.op is Ops.LOAD and t.src[0] is target]
-        if len(before) != 1 or len(terms) == 1:
-            return None
-        others = [t for t in terms if t is not before[0]]
-        if value.op is Ops.ADD and len(others) == 1 and others[0].op is Ops.MUL:
-            return "sum_of_products", (*before, *others[0].src)
-        rest = functools.reduce(lambda a, b: UOp(value.op, src=(a, b)), others)
-        return "sum" if value.op is Ops.ADD else "product", (*before, rest)
-    if value.op is Ops.WHERE and value.src[0].op is Ops.CMPLT:
-        (less, new, old) = value.src
-        if old.op is Ops.LOAD and old.src[0] is target and less.src == (old, new):
-            return "largest", (old, new)
-    return None
-
-
-def any_order(uops: list[UOp]) -> tuple[list[UOp], list[str]]:
-    """Return the program with each accumulation as a call, and the functions that are called."""
-    new: dict[UOp, UOp] = {}
-    functions: dict[str, None] = {}
-
-    def put(u: UOp) -> UOp:
-        """Return the line or its replacement, after adding its operands."""
-        if u not in new:
-            new[u] = u.replace(src=tuple(put(s) for s in u.src))
-        return new[u]
-
-    for u in uops:
-        if u.op is Ops.STORE and (reduction := _reduction(u)) is not None:
-            operation, args = reduction
-            functions[_definition(operation, u.src[1].dtype)] = None
-            places = ", ".join(f"{{{i}}}" for i in range(len(args)))
-            name = _name(operation, u.src[1].dtype)
-            call = put(UOp(Ops.CUSTOMI, src=args, arg=f"{name}({places})"))
-            new[u] = u.replace(src=(put(u.src[0]), call))
-        else:
-            put(u)
-    return (_used(list(new.values())), list(functions)) if functions else (uops, [])
-
-
-def _used(lines: list[UOp]) -> list[UOp]:
-    """Return the lines without those that only replaced sums used."""
-    there = lines[-1].backward_slice_with_self
-    return [u for u in lines if u in there]
-
-
-def _is_chosen(renderer: object, uops: list[UOp]) -> bool:
-    return type(renderer) is private_api.cstyle.ClangRenderer and LOOPS in getattr(uops[-1].arg, "applied_opts", ())
+def _has_loops(renderer: object, uops: list[UOp]) -> bool:
+    return type(renderer) is private_api.cstyle.ClangRenderer and LOOPS in marks.marks(uops[-1])
 
 
 def _with_reassociated_sums(original: Callable[..., str]) -> Callable[..., str]:
     @functools.wraps(original)
     def render(self: Any, uops: list[UOp]) -> str:
         functions: list[str] = []
-        if type(self) is private_api.cstyle.ClangRenderer and cpu_codegen.value:
+        if _is_ours(self):
             uops = wrapped.compared(uops)
-        if _is_chosen(self, uops):
-            uops, functions = any_order(uops)
+        if _has_loops(self, uops):
+            uops, functions = as_calls(uops)
         text = original(self, uops)
         macros = [m.MACRO for m in (remainders, denormals) if m.NAME in text]
         return "\n".join([*macros, *functions, text])
@@ -369,13 +298,13 @@ def _for_clang(original: Callable[..., str]) -> Callable[..., str]:
 
     @functools.wraps(original)
     def render_kernel(self: Any, name: str, lines: list[str], bufs: list[Any], uops: list[UOp], *rest: Any) -> str:
-        if _is_chosen(self, uops):
+        if _has_loops(self, uops):
             numbers = [(x, u) for x, (u, _) in bufs if u.addrspace is AddrSpace.ALU and dtypes.is_int(u.dtype)]
             lines = [
                 *(f"  __builtin_assume({u.vmin} <= {x} && {x} <= {u.vmax});" for x, u in numbers),
-                *remainders.vectorize(unrolled.mark(lines, uops)),
+                *remainders.vectorize(marks.unroll(lines, uops[-1])),
             ]
-        if type(self) is private_api.cstyle.ClangRenderer and cpu_codegen.value:
+        if _is_ours(self):
             lines = denormals.flush(lines, uops)
         return original(self, name, lines, bufs, uops, *rest)
 
@@ -385,7 +314,7 @@ def _for_clang(original: Callable[..., str]) -> Callable[..., str]:
 def _one_by_one(original: Callable[..., UOp]) -> Callable[..., UOp]:
     @functools.wraps(original)
     def memory_coalescing(sink: UOp, ctx: Any) -> UOp:
-        return sink if LOOPS in getattr(sink.arg, "applied_opts", ()) else original(sink, ctx)
+        return sink if LOOPS in marks.marks(sink) else original(sink, ctx)
 
     return memory_coalescing
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from tinygrad import dtypes
 from tinygrad.uop.ops import AxisType, Ops, UOp
 
-from branded.tinygrad_compat import private_api
+from branded.backends.cpu.renderer.marks import LOOPS
 from branded.tinygrad_compat.fixes.kernels.buffer_layouts import step
 from branded.tinygrad_compat.private_api import Opt, OptOps, Scheduler
 
@@ -20,8 +19,6 @@ ADJACENT = (8, 4)
 """The numbers of adjacent elements to read at a time where a loop runs down the columns of a matrix."""
 AT_ONCE = 4
 """The number of such rows to read at a time if their elements are smaller than 32 bits."""
-LOOPS: Any = Opt(OptOps.NOLOCALS) if private_api.are_there(Opt, OptOps) else None
-"""Marks a kernel that has plain loops: an option without effect on the CPU, which tinygrad never uses there."""
 
 
 def with_options(k: Scheduler, opts: Sequence[Opt]) -> Scheduler:
@@ -34,6 +31,15 @@ def with_options(k: Scheduler, opts: Sequence[Opt]) -> Scheduler:
 def in_order(indices: list[UOp], r: UOp, least: int = LONG) -> bool:
     """Return whether a loop of at least `least` steps accesses memory contiguously or at a fixed place."""
     return r.vmax + 1 >= least and all(step(i, r) in (0, 1) for i in indices)
+
+
+def indices(reduce: UOp) -> list[UOp]:
+    """Return the indices of the elements that the terms of a reduction read."""
+    return [u.src[1] for u in reduce.src[0].backward_slice_with_self if u.op is Ops.INDEX]
+
+
+def has_fixed_shape(k: Scheduler) -> bool:
+    return all(isinstance(n, int) for n in k.full_shape)
 
 
 def is_gated(k: Scheduler) -> bool:
@@ -81,12 +87,12 @@ def in_memory_order(k: Scheduler) -> Scheduler:
     new = dict[UOp, UOp]()
     for reduce in k.reduceops:
         loops = [r for r in k.rngs if r in reduce.src[1:]]
-        indices = [u.src[1] for u in reduce.src[0].backward_slice_with_self if u.op is Ops.INDEX]
-        inner = next((r for r in reversed(loops) if in_order(indices, r)), None)
+        read = indices(reduce)
+        inner = next((r for r in reversed(loops) if in_order(read, r)), None)
         if inner is None or inner is loops[-1] or not new.keys().isdisjoint(loops):
             continue
         others = [r for r in loops if r is not inner]
-        steps = {r: max((step(i, r) or 0 for i in indices), default=0) for r in others}
+        steps = {r: max((step(i, r) or 0 for i in read), default=0) for r in others}
         order = [*sorted(others, key=steps.__getitem__, reverse=True), inner]
         new |= {r: r.replace(arg=place.arg) for r, place in zip(order, loops, strict=True)}
     if not new or any(not new.keys().isdisjoint(u.src[1:]) and not {*u.src[1:]} <= new.keys() for u in k.reduceops):
@@ -103,13 +109,12 @@ def adjacent(k: Scheduler) -> Scheduler | None:
     same few places of the cache, where they evict each other before their next element is read.  In `(a * b.T).sum()`
     the rows are steps of a reduction.
     """
-    if not k.rngs or len(k.reduceops) > 1 or not all(isinstance(n, int) for n in k.full_shape):
+    if not k.rngs or len(k.reduceops) > 1 or not has_fixed_shape(k):
         return None
     if any(len(b.src) < 2 for b in k.bufs) or k.full_shape[-1] < LONG:
         return None
-    indices = [b.src[1] for b in k.bufs]
-    steps = [step(i, k.rngs[-1]) for i in indices]
-    columns = [i for i, n in zip(indices, steps, strict=True) if n not in (-1, 0, 1)]
+    steps = [step(b.src[1], k.rngs[-1]) for b in k.bufs]
+    columns = [b.src[1] for b, n in zip(k.bufs, steps, strict=True) if n not in (-1, 0, 1)]
     if None in steps or not columns:
         return None
     axes = k.axes_of(AxisType.REDUCE if k.reduceops else AxisType.WEAK)
