@@ -20,6 +20,7 @@ from branded import cond, fori_loop, grad, linalg, make_expr, memory, scan, vmap
 from branded.backends.cpu.renderer import bufferize_policy
 from branded.compile import compiled_loop, eager_cache, loop_scheduling
 from branded.control_flow.loop_primitive import Loop
+from branded.tinygrad_compat.speed import pattern_compiler
 from tests.fuzz import leaks
 from tests.fuzz.leaks import ROWS, Left, a_brand, a_jit, a_vmap, grown, now
 
@@ -99,6 +100,8 @@ def _tables() -> dict[str, int]:
 
 def test_tables_do_not_grow_with_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(eager_cache, "PROGRAMS", 4)  # a limit that a few programs reach
+    # tinygrad's rules are compiled after some uses, each once, as long as the table has fewer than `KEPT`
+    monkeypatch.setattr(pattern_compiler, "OFTEN", 0)
 
     def a_round(i: int) -> None:
         number = int.from_bytes(os.urandom(4)) / 2**32  # a number that is not in any cache
