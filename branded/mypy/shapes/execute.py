@@ -148,6 +148,8 @@ class Interpreter(FunctionCalls):
             case AssertStmt():
                 self._assert(s, s.expr)
             case FuncDef():
+                for argument in s.arguments if self.calls else []:
+                    self.evaluate(argument.initializer)
                 self.frame.names[s] = Function(s, self.frame)
             case Decorator():
                 self._decorated(s)

@@ -19,7 +19,7 @@ from mypy.nodes import (
     Statement,
     Var,
 )
-from mypy.types import CallableType, Instance, Type, get_proper_type
+from mypy.types import CallableType, Instance, TupleType, Type, get_proper_type
 
 from branded.mypy.analysis.source_digest import Kept, keep, use
 from branded.mypy.axes.types import axes_of, is_variable, unify_axes
@@ -231,6 +231,10 @@ class FunctionCalls(Evaluator):
         return self.declared(declared, value)
 
     def _declared_result(self, f: FuncDef | LambdaExpr, declared: Type, result: Fact) -> Fact:
+        p = get_proper_type(declared)
+        if isinstance(p, TupleType) and isinstance(result, Tuple) and len(p.items) == len(result.items):
+            items = (self._declared_result(f, t, v) for t, v in zip(p.items, result.items, strict=True))
+            return Tuple(tuple(items)) if not p.partial_fallback.type.is_named_tuple else result
         axes = _other_axes(declared, result)
         if axes is not None and isinstance(result, Shaped) and result.axes is not None:
             name = f.name if isinstance(f, FuncDef) else "lambda"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -104,6 +104,9 @@ class FileState:
         raise NotImplementedError
 
     def item(self, base: Fact, index: Fact, at: Context) -> Fact:
+        raise NotImplementedError
+
+    def special(self, value: Fact, name: str, given: Sequence[Fact], at: Context) -> Fact | None:
         raise NotImplementedError
 
     def variable_of_other(self, node: Var) -> Fact:

@@ -60,3 +60,15 @@ tree.map(lambda a, b: a + b, [X, Y], [X, Y])
 vmap(lambda x: x + Tensor.rand(3), randomness="same")(X)
 vmap(lambda x: vmap(lambda y: y + Tensor.rand(3), randomness="different")(X) + x, randomness="same")(X)
 vmap(lambda key, x: x + random.uniform(key, (3,)))(random.split(random.key(0), 4), X)
+
+
+# --- the length of an object, and an attribute by its name
+class Sized:
+    def __init__(self, x: Tensor) -> None:
+        self.x = x
+
+    def __len__(self) -> int:
+        return int(self.x.shape[0])
+
+
+vmap(lambda x: x * len(Sized(x)) + getattr(x, "sum")())(X)  # noqa: B009

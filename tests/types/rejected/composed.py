@@ -6,9 +6,15 @@ from dataclasses import dataclass
 
 from tinygrad import Tensor
 
-from branded import cond, switch, tree, vmap
+from branded import Axes, Brand, as_axes, cond, switch, tree, vmap
 
 X, Y = Tensor.ones(4, 3), Tensor.ones(2, 3)
+
+
+class Users(Brand): ...
+
+
+class Items(Brand): ...
 
 
 # --- a chain of layers that contains a chain
@@ -105,3 +111,36 @@ tree.map(lambda a, b, c: a + b + c, params, params, {"w": X})  # E: tree.map: tr
 # --- a random sample, and no choice whether the examples share it
 vmap(lambda x: x + Tensor.rand(3))(X)  # E: randomness: choose whether the examples of vmap over "x" share
 vmap(lambda x: vmap(lambda y: y + Tensor.randn(3))(X) + x, randomness="same")(X)  # E: over "y" share
+
+
+# --- an item of a declared tuple
+def sums(x: Axes[Users, Items]) -> tuple[int, Axes[Users]]:
+    return 1, total(x)  # E: sums: the result has the axes (Items:3,), and (Users,) is declared
+
+
+def total(x: Tensor) -> Tensor:
+    return x.sum(axis=0)
+
+
+sums(as_axes(X, Users, Items))
+
+
+# --- reads in a default, by a name, and in the length of an object
+def nested(x: Tensor) -> Tensor:
+    def scaled(by: float = x.sum().item()) -> Tensor:  # E: item: a value that varies over "x" has no single value
+        return x * by
+
+    return scaled()
+
+
+class Sized:
+    def __init__(self, x: Tensor) -> None:
+        self.x = x
+
+    def __len__(self) -> int:
+        return int(self.x.sum().item())  # E: item: a value that varies over "x" has no single value to read
+
+
+vmap(nested)(X)
+vmap(lambda x: x * getattr(x.sum(), "item")())(X)  # noqa: B009  # E: item: a value that varies over "x" has no
+vmap(lambda x: x * len(Sized(x)))(X)

@@ -43,10 +43,17 @@ def _length(run: FileState, given: Arguments, at: Context) -> Fact:
     value = given.positional[0] if given.positional else UNKNOWN
     if isinstance(value, Shaped) and value.axes:
         return size_of(value.axes[0])
+    if (length := run.special(value, "__len__", [], at)) is not None:
+        return length
     items = items_of(value)
     if isinstance(value, Mutable) and value.kind == "dict" and value.items is not None:
         return Const(len(value.items))
     return Const(len(items)) if items is not None else Size()
+
+
+def _getattr(run: FileState, given: Arguments, at: Context) -> Fact:
+    owner, name = (*given.positional, UNKNOWN, UNKNOWN)[:2]
+    return run.attribute(owner, name.value, at) if isinstance(name, Const) and isinstance(name.value, str) else UNKNOWN
 
 
 def _python_range(run: FileState, given: Arguments, at: Context) -> Fact:
@@ -218,6 +225,7 @@ RULES: dict[str, Rule] = {
     **ITERABLES,
     **{f"_operator.{name}": partial(_operator, symbol=symbol) for name, symbol in SYMBOLS.items()},
     **{f"operator.{name}": partial(_operator, symbol=symbol) for name, symbol in SYMBOLS.items()},
+    "builtins.getattr": _getattr,
     "builtins.len": _length,
     "builtins.range": _python_range,
     "builtins.list": partial(_sequence, kind="list"),
