@@ -22,6 +22,7 @@ from branded.compile.computed_graphs import replace_graphs
 from branded.compile.initial_values import filled_memory, write_initial_values
 from branded.compile.output_pool import Known, part_of, value_in_memory
 from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.gates import our_code
 from branded.tinygrad_compat.speed.fast_shape_dtype import sizes_of
 from branded.tinygrad_compat.tinygrad_lock import LOCK
 
@@ -58,8 +59,10 @@ def run_cached(values: Sequence[Tensor]) -> bool:
     roots = list(dict.fromkeys(t.uop.base for t in values))
     if any(map(_is_view, roots)):
         return False
-    if (results := _computed(roots)) is None:
+    if (found := _structure(roots)) is None:
         return write_initial_values(values) and run_cached(values)
+    if (results := _run(roots, *found)) is None:
+        return False
     replace_graphs(values, roots, [y.uop for y in results])
     return True
 
@@ -72,16 +75,15 @@ def computed(t: Tensor) -> UOp | None:
     if private_api.capturing or DEBUG.value >= 2 or _is_view(t.uop.base):
         return None
     with LOCK:
-        if (results := _computed([t.uop])) is not None:
-            return results[0].uop
-        return computed(t) if write_initial_values([t]) else None
+        if (found := _structure([t.uop])) is not None:
+            return None if (results := _run([t.uop], *found)) is None else results[0].uop
+        with our_code.during(None):  # marks the memory, so that the values that contain it are still ours
+            is_written = write_initial_values([t])
+        return computed(t) if is_written else None
 
 
-def _computed(roots: Sequence[UOp]) -> list[Tensor] | None:
-    """Return the values of graphs, computed by a cached program, or None if there is none."""
-    if (found := _structure(roots)) is None:
-        return None
-    key, buffers, leaves = found
+def _run(roots: Sequence[UOp], key: _Key, buffers: Sequence[UOp], leaves: Sequence[Known]) -> list[Tensor] | None:
+    """Return the values of graphs, computed by the cached program of their structure, or None if there is none."""
     if (program := _graphs.get(key, _MISSING)) is _MISSING:
         is_new = _graphs.pop(hash(key), key) is key
         program = None if is_new or compile_graph is None else compile_graph(roots, buffers)

@@ -180,7 +180,7 @@ _TAKEN = {
     "ansistrip": "helpers | backend explain profile | removes terminal colors from a text",
     # names used by patches
     "buffers": "uop.ops | interning threads | the memory of each BUFFER",
-    "Metadata": "helpers | movements | the name of the method of Tensor that made an operation",
+    "Metadata": "helpers | core movements | the name of the method of Tensor that made an operation",
     "all_metadata": "uop.ops | errors interning metadata movements | the methods of Tensor that made each operation",
     "axis_letters": "uop.ops | vectorizer | the first letters of the names of loops",
     "range_str": "uop.ops | backend vectorizer | the rest of the name of a loop",
@@ -413,9 +413,10 @@ PUBLIC: Mapping[str, frozenset[str]] = {
 
 METHODS = (
     "__bool__ __getitem__ __iadd__ __iand__ __ifloordiv__ __ilshift__ __imul__ __init__ __ior__ __ipow__ __irshift__ "
-    "__isub__ __itruediv__ __ixor__ __setitem__ alu assign backward bitcast callify cat custom_kernel data dot einsum "
-    "empty expand full gradient item linear_with_vars manual_seed masked_select matmul nonzero numpy pad rand randint "
-    "realize repeat replace reshape roll schedule_linear shrink split stack tolist ufix unflatten unfold view"
+    "__isub__ __itruediv__ __ixor__ __setitem__ all alu any argmax argmin assign backward bitcast callify cat "
+    "custom_kernel data dot einsum empty expand full gradient item linear_with_vars log_softmax manual_seed "
+    "masked_select matmul max mean min nonzero numpy pad rand randint realize repeat replace reshape roll "
+    "schedule_linear shrink softmax split stack std sum tolist ufix unflatten unfold var view"
 )
 """The methods of Tensor that the hooks replace."""
 
