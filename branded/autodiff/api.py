@@ -17,7 +17,7 @@ from branded.autodiff.results import without_leaves
 from branded.autodiff.reverse import in_reverse, pull_back
 from branded.core.boundary import live_tensor
 from branded.core.brand import Brand
-from branded.core.entry import entry
+from branded.core.entry import checked, entry
 from branded.core.tracing.recording import record_derivative
 from branded.core.validation.arguments import check_function
 from branded.core.values import vec_type
@@ -63,7 +63,7 @@ def value_and_grad(  # type: ignore[overload-overlap]
 ) -> Callable[Concatenate[A, P], tuple[R, A]]: ...
 @overload
 def value_and_grad(f: Callable[P, R], argnums: Argnums, has_aux: bool = False) -> Callable[P, tuple[R, Any]]: ...
-@entry
+@checked
 def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """Return a function that computes `(f(x), grad(f)(x))` in one pass.
 
@@ -139,7 +139,7 @@ def grad(
 ) -> Callable[Concatenate[A, P], A]: ...
 @overload
 def grad(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]: ...
-@entry
+@checked
 def grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """Return a function that computes the gradient of the scalar `f(x)` with respect to `x`.
 

@@ -15,7 +15,7 @@ from branded.autodiff.leaves import transforming
 from branded.autodiff.results import without_leaves
 from branded.autodiff.reverse import in_reverse, pull_back
 from branded.core.brand import Brand
-from branded.core.entry import entry
+from branded.core.entry import checked, entry
 from branded.core.tracing.recording import record_derivative
 from branded.core.validation.arguments import check_function
 from branded.core.vmap import vmap
@@ -70,7 +70,7 @@ def jacfwd(
 ) -> Callable[Concatenate[Tensor, P], R]: ...
 @overload
 def jacfwd(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]: ...
-@entry
+@checked
 def jacfwd(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """Return a function that computes the Jacobian of `f` in forward mode: one column per element of `x`, by one vmap.
 
@@ -123,7 +123,7 @@ def jacrev(
 ) -> Callable[Concatenate[Tensor, P], R]: ...
 @overload
 def jacrev(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]: ...
-@entry
+@checked
 def jacrev(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """Return a function that computes the Jacobian of `f` in reverse mode: one row per element of `f(x)`, by one vmap.
 
@@ -175,7 +175,7 @@ def hessian(
 ) -> Callable[Concatenate[Tensor, P], R]: ...
 @overload
 def hessian(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]: ...
-@entry
+@checked
 def hessian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """Return a function that computes the second derivatives of `f`: `jacfwd(jacrev(f))`, forward over reverse.
 

@@ -36,6 +36,20 @@ def entry(f: F) -> F:
     return cast(F, enter)
 
 
+def checked(f: F) -> F:
+    """Return a public function that returns functions, whose error for unknown arguments lists its parameters."""
+
+    @functools.wraps(f)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return f(*args, **kwargs)
+        except TypeError:
+            check_call(f, args, kwargs)
+            raise
+
+    return cast(F, call)
+
+
 def check_call(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Raise if a function does not accept these arguments, such as an option that only JAX has."""
     signature = inspect.signature(f)
