@@ -71,4 +71,4 @@ class Sized:
         return int(self.x.shape[0])
 
 
-vmap(lambda x: x * len(Sized(x)) + getattr(x, "sum")())(X)  # noqa: B009
+vmap(lambda x: x * len(Sized(x)) + getattr(x, "sum")())(X)  # noqa: B009  # N: vmap: the brands are lost here

@@ -141,6 +141,11 @@ class Sized:
         return int(self.x.sum().item())  # E: item: a value that varies over "x" has no single value to read
 
 
+def by_name(x: Tensor) -> Tensor:
+    factor: float = getattr(x.sum(), "item")()  # noqa: B009  # E: item: a value that varies over "x" has no
+    return x * factor
+
+
 vmap(nested)(X)
-vmap(lambda x: x * getattr(x.sum(), "item")())(X)  # noqa: B009  # E: item: a value that varies over "x" has no
+vmap(by_name)(X)
 vmap(lambda x: x * len(Sized(x)))(X)

@@ -201,6 +201,4 @@ def resized(s: Sized, options: Options) -> Sized:
     replace(s, sise=2)  # E: Unexpected keyword argument "sise" for "replace" of "Sized"
     options.setdefault("size", "2")  # E: Argument 2 to "setdefault" of "TypedDict"
     size_of()  # E: Missing positional argument "x" in call to "size_of"
-    return replace(
-        s, size="2"
-    )  # E: Argument "size" to "replace" of "Sized" has incompatible type "str"; expected "int"
+    return replace(s, size="2")  # E: Argument "size" to "replace" of "Sized" has incompatible type

@@ -51,11 +51,6 @@ def _length(run: FileState, given: Arguments, at: Context) -> Fact:
     return Const(len(items)) if items is not None else Size()
 
 
-def _getattr(run: FileState, given: Arguments, at: Context) -> Fact:
-    owner, name = (*given.positional, UNKNOWN, UNKNOWN)[:2]
-    return run.attribute(owner, name.value, at) if isinstance(name, Const) and isinstance(name.value, str) else UNKNOWN
-
-
 def _python_range(run: FileState, given: Arguments, at: Context) -> Fact:
     bounds = [as_number(v) for v in given.positional]
     if bounds and None not in bounds and len(bounds) <= 3 and 0 not in bounds[2:]:
@@ -225,7 +220,6 @@ RULES: dict[str, Rule] = {
     **ITERABLES,
     **{f"_operator.{name}": partial(_operator, symbol=symbol) for name, symbol in SYMBOLS.items()},
     **{f"operator.{name}": partial(_operator, symbol=symbol) for name, symbol in SYMBOLS.items()},
-    "builtins.getattr": _getattr,
     "builtins.len": _length,
     "builtins.range": _python_range,
     "builtins.list": partial(_sequence, kind="list"),
