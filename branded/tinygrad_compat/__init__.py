@@ -76,7 +76,6 @@ FASTER: Mapping[str, str] = {
     "reduce": f"{_KERNELS}.reduce_to_one_device",
     "alike": f"{_SPEED}.share_compiled_kernels",
     "layouts": f"{_KERNELS}.buffer_layouts",
-    "verifying": f"{_SPEED}.unverified_graphs",
     "skipping": f"{_SPEED}.skipped_rewrites",
 }
 """The modules of the patches that change no result. They are installed before the fixes."""

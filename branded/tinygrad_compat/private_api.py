@@ -184,7 +184,7 @@ _TAKEN = {
     "all_metadata": "uop.ops | errors interning metadata movements | the methods of Tensor that made each operation",
     "axis_letters": "uop.ops | vectorizer | the first letters of the names of loops",
     "range_str": "uop.ops | backend vectorizer | the rest of the name of a loop",
-    "SPEC": "helpers | interning verifying | the option that checks each UOp at its creation",
+    "SPEC": "helpers | interning skipping | the option that checks each UOp at its creation",
     "dtype_from_uop": "uop.ops | interning | infers the dtype from the operands",
     "UOpMetaClass": "uop.ops | callbacks interning | creates UOps; `ucache` is the table of the existing ones",
     "PROFILE": "helpers | errors | the option that measures the time of methods and kernels",
@@ -229,7 +229,7 @@ _REPLACED = {
     "codegen.to_program_cache": "backend disk | dict | includes the programs on disk",
     "codegen.to_program_config": "backend | tuple | adds the state of the CPU backend to the key of a program",
     "codegen.to_program_context": "backend | tuple | sends the state of the CPU backend to the processes that compile",
-    "codegen.type_verify": "verifying | ast check_spec enter_calls | checks no kernel of this package",
+    "codegen.type_verify": "skipping | ast check_spec enter_calls | checks no kernel of this package",
     "compiler_cpu.subprocess": "compiler | module | starts ziglang's clang where no other is installed",
     "cstyle.ClangRenderer": (
         "backend bfloat16 nesting vector_casts vectorizer | class | "
@@ -312,14 +312,14 @@ _REPLACED = {
     ),
     "schedule.pm_copy_from_store": "backend | PatternMatcher | replaces kernels with products by BLAS",
     "schedule.schedule_cache": "core | dict | keeps few schedules with loops, since these hold memory",
-    "schedule.type_verify": "verifying | ast check_spec enter_calls | checks no graph of this package",
+    "schedule.type_verify": "skipping | ast check_spec enter_calls | checks no graph of this package",
     "simplify.graph_rewrite": (
         "ranges skipping | sink pm ctx bottom_up name bpm walk enter_calls | "
         "skips loops that are merged already, and merges that add divisions"
     ),
     "simplify.pm_reduce_collapse": "one_hots | PatternMatcher | the rules of the next table that it shares",
     "simplify.pm_reduce_load_collapse": "one_hots | PatternMatcher | moves terms only where a loop remains",
-    "spec.type_verify": "verifying | ast check_spec enter_calls | checks no kernels of a graph of this package",
+    "spec.type_verify": "skipping | ast check_spec enter_calls | checks no kernels of a graph of this package",
     "tensor.TRACEMETA": "threads | ContextVar | is a plain int, which compares faster",
     "tensor._METADATA": "core | _ContextVar | is local to a thread",
     "tensor._apply_map_to_tensors": (

@@ -71,6 +71,7 @@ from branded.mypy.analysis.untyped_modules import is_untyped_module
 from branded.mypy.rows.algebra import holds_tensors
 from branded.mypy.rows.injected_values import (
     WITH_DISPLAYS,
+    find_calls,
     inject_displays,
     inject_function,
     injected_call,
@@ -131,6 +132,8 @@ def inject_calls(tree: MypyFile, asks: CallableType, at: Context | None = None) 
             if type(node) is CallExpr and is_untyped:
                 _replace_typed_dict(node, asks)
                 inject_function(node, asks.fallback)
+            elif type(node) is LambdaExpr and is_untyped:
+                find_calls(node)
             if type(node) is Block:
                 _inject_before_statements(node.body, asks, _first_after(at, node.body))
             elif type(node) in _COMPREHENSIONS:

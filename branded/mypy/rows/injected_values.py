@@ -41,7 +41,6 @@ from mypy.types import AnyType, CallableType, Instance, TypeOfAny, TypeVarId, Ty
 from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.source.walk import walk
 from branded.mypy.analysis.source_digest import LIBRARIES
-from branded.mypy.analysis.untyped_modules import is_untyped_module
 from branded.mypy.rows.brand_env import trying
 
 DISPLAY, FUNCTION = "<display>", "<function>"
@@ -88,19 +87,22 @@ def _is_nameless(e: Expression) -> bool:
     return isinstance(e, ConditionalExpr)
 
 
-_injected: dict[LambdaExpr, None] = new_cache()
-"""The lambdas that `inject_into_lambda` has looked at."""
+_called_in: dict[LambdaExpr, list[CallExpr]] = new_cache()
+"""The calls in lambdas whose functions may have no name; their types decide when mypy checks the lambda."""
+
+
+def find_calls(f: LambdaExpr) -> None:
+    """Find the calls in a lambda for `inject_into_lambda`."""
+    every = list(walk(f))
+    own = {a.variable for g in every if isinstance(g, LambdaExpr) for a in g.arguments}
+    if calls := [e for e in every if isinstance(e, CallExpr) and _root(e.callee) not in own]:
+        _called_in[f] = calls
 
 
 def inject_into_lambda(f: LambdaExpr, api: TypeChecker) -> None:
     """Wrap the functions that have no name by their types, which are known when a lambda is checked."""
-    if f in _injected or not is_untyped_module(api.tree):
-        return
-    _injected[f] = None
-    every = list(walk(f))
-    own = {a.variable for g in every if isinstance(g, LambdaExpr) for a in g.arguments}
-    for call in every:
-        if isinstance(call, CallExpr) and _root(call.callee) not in own and is_without_hook(call.callee, api):
+    for call in _called_in.pop(f, ()):
+        if is_without_hook(call.callee, api):
             call.callee = _wrap(call.callee, FUNCTION, api.named_type("builtins.function"))
 
 
