@@ -31,7 +31,7 @@ _int: TypeAlias = builtins.int
 _bool: TypeAlias = builtins.bool
 _float: TypeAlias = builtins.float
 _Bound: TypeAlias = SupportsIndex | UOp | None
-_Index: TypeAlias = _int | slice[_Bound, _Bound, _Bound] | EllipsisType | UOp | list[Any] | None
+_Index: TypeAlias = _int | slice[_Bound, _Bound, _Bound] | EllipsisType | UOp | list[Any] | NDArray[Any] | None
 
 MYPY = False  # mypy takes it for true
 

@@ -466,7 +466,7 @@ def vec() -> str:
             "from branded.core.brand import Brand\n",
             ROWS,
             'S_co = TypeVar("S_co", bound=Brand, covariant=True, default=Never)\n_T = TypeVar("_T", default=Tensor)',
-            INDEX,
+            INDEX.replace("list[Any]", "list[Any] | NDArray[Any]"),  # tinygrad's Tensor takes no array
             "MYPY = False  # mypy takes it for true\n",
             "class AnyRow: ...  # to mypy what is in a pattern `Tensor()`: any Vec\n",
             "Whole: TypeAlias = _T  # what a `Vec[Never, T]` is\n",

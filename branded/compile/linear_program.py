@@ -392,6 +392,9 @@ def memory_address(b: Buffer) -> int:
     return int(memory.value) if launcher(b.device) else 0
 
 
-def are_run_from_c(devices: Collection[str]) -> bool:
+def are_run_from_c(devices: Collection[str | tuple[str, ...]]) -> bool:
     """Return whether one program of C can run kernels on these devices: on CPUs, or on one CUDA device."""
-    return all(d.split(":")[0] == "CPU" for d in devices) or (len(devices) == 1 and launcher(*devices) is not None)
+    names = [d for d in devices if isinstance(d, str)]
+    if len(names) < len(devices):
+        return False
+    return all(d.split(":")[0] == "CPU" for d in names) or (len(names) == 1 and launcher(*names) is not None)

@@ -51,7 +51,9 @@ def checked(f: F) -> F:
 
 
 def check_call(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Raise if a function does not accept these arguments, such as an option that only JAX has."""
+    """Raise if a public function does not accept these arguments, such as an option that only JAX has."""
+    if hasattr(f, "__wrapped__"):  # the result of a transform, which accepts the arguments of a user's function
+        return
     signature = inspect.signature(f)
     try:
         signature.bind(*args, **kwargs)

@@ -40,14 +40,16 @@ def control(run: FileState, name: str, given: Arguments, at: Context) -> Fact:
         fix = "try:   use .any() or .all(), where() for an elementwise choice, or vmap for one choice per example"
         _check_scalar(run, p[0], "cond: the predicate", fix, at)
         results = [run.call(f, Arguments(p[3:]), at) for f in p[1:3]]
-        _check_branches(run, "cond", results, ("true_fun", "false_fun"), at)
         brands = brands_of(p[0])  # a predicate without brands chooses one branch
+        if brands:
+            _check_branches(run, "cond", results, ("true_fun", "false_fun"), at)
         return add_brands(join_carries(*results) if brands else join(*results), brands)
     if name == "switch" and len(p) > 1:
         fix = "try:   use a scalar index, or vmap for one choice per example"
         _check_scalar(run, p[0], "switch: the index", fix, at)
         results = [run.call(f, Arguments(p[2:]), at) for f in items_of(p[1]) or ()]
-        _check_branches(run, "switch", results, [f"branches[{i}]" for i in range(len(results))], at)
+        if brands_of(p[0]):
+            _check_branches(run, "switch", results, [f"branches[{i}]" for i in range(len(results))], at)
         return add_brands(reduce(join, results), brands_of(p[0])) if results else UNKNOWN
     if name == "fori_loop" and len(p) == 4:
         with step_of_loop(run, name, p[2], p[3], at) as (carry, brand):

@@ -293,9 +293,9 @@ assert_type(cond(zero > 1, lambda a: (a, 1.0), lambda a: (a * 2, 2), x), tuple[T
 vmap(lambda r: reveal_type(cond(r > 4, lambda: 1.0, lambda: 2.0)))(y)  # N: Vec[r,
 
 # --- cond: trees whose parts vary over the other branch's brands
-vmap(lambda r: reveal_type(cond(zero > 1, lambda: (zero, r), lambda: (r, zero))[0]))(y)  # N: Vec[r,
-vmap(lambda r: reveal_type(cond(zero > 1, lambda: (zero, r), lambda: (r, zero))[1]))(y)  # N: Vec[r,
-vmap(lambda r: [reveal_type(cond(zero > 1, lambda: (zero, r), lambda: (zero, zero))[0]), r])(y)  # N: "tinygrad
+vmap(lambda r: reveal_type(cond(zero > 1, lambda: (zero, r), lambda: (r, x))[0]))(y)  # N: Vec[r,
+vmap(lambda r: reveal_type(cond(zero > 1, lambda: (zero, r), lambda: (r, x))[1]))(y)  # N: Vec[r,
+vmap(lambda r: reveal_type(cond(zero > 1, lambda: (zero, r), lambda: (zero, x))[0]), out_axes=None)(y)  # N: "tinygrad
 vmap(lambda r: reveal_type(cond(zero > 1, lambda: (zero, None), lambda: (r, None))))(y)  # N: Tensor], None]
 vmap(lambda r: reveal_type(cond(zero > 1, lambda: [zero], lambda: [r])))(y)  # N: list[branded.vec.Vec[r,
 vmap(lambda r: reveal_type(cond(zero > 1, lambda: {"k": zero}, lambda: {"k": r})["k"]))(y)  # N: Vec[r,

@@ -299,6 +299,7 @@ assert_type(vmap(double)(x).stack(vmap(double)(y)), Tensor)
 
 # --- numpy arrays are mapped as tensors
 assert_type(vmap(lambda a: a * 2)(np.ones((2, 3))), Tensor)
+assert_type(vmap(lambda a: a[np.array([0, 1])] + a[np.array([True, False, True, False])].sum())(X), Tensor)
 
 # --- a walrus and an if-expression of shared values
 flag = len(x.shape) == 1

@@ -84,7 +84,7 @@ class Point(NamedTuple):
 
 points = Point(x, y)
 replaced = vmap(lambda p: p._replace(b=p.a * 2))(points)  # N: Point is a class without brands
-assert_type(replaced.b, Tensor)
+second: Tensor = replaced.b
 moved = vmap(lambda p: p.shifted(p.b).scaled(p.a).split()[1])(points)  # N: Point is a class without brands
 made = vmap(lambda a, b: Point(a, b)._replace(b=a).shifted(b).a)(x, y)
 
@@ -99,9 +99,8 @@ def doubled(a: Tensor) -> Tensor:
     return fast(a) + fast(2.0) + tuned({"a": a}, 3)["a"] + powers(a, 2)[0]
 
 
-assert_type(fast(x), Tensor)
-assert_type(fast(2), Tensor)
-assert_type(tuned({"a": x}, 3), dict[str, Tensor])
+doubles: list[Tensor] = [fast(x), fast(2)]
+tuned_by: dict[str, Tensor] = tuned({"a": x}, 3)
 doubled(x)
 vmap(fast)(x)
 vmap(lambda a: fast(a))(x)
@@ -109,9 +108,9 @@ compiled[0](x)
 
 # --- a stored lambda of trees
 halved = jit(vmap(lambda p, r: tree.map(lambda leaf: leaf * r, p)))
-assert_type(halved({"a": x}, y), dict[str, Tensor])
-assert_type(halved((x, y), y), tuple[Tensor, Tensor])
-assert_type(halved(x, y), Tensor)
+half_tree: dict[str, Tensor] = halved({"a": x}, y)
+half_pair: tuple[Tensor, Tensor] = halved((x, y), y)
+half: Tensor = halved(x, y)
 
 
 class Trained:

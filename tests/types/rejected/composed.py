@@ -96,7 +96,7 @@ Limits({}).under(X)
 
 # --- branches of different shapes
 vmap(lambda x: cond(x.sum() > 0, lambda v: v, lambda v: v.sum(), x))(X)  # E: cond: the branches return different
-vmap(lambda x: switch(Tensor(1), [lambda v: v, lambda v: v[:2]], x))(X)  # E: switch: the branches return different
+vmap(lambda x: switch(x[0].int(), [lambda v: v, lambda v: v[:2]], x))(X)  # E: switch: the branches return different
 
 # --- an index that is not mapped
 choices = Tensor([0, 1, 0, 1])
