@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 from tinygrad import Tensor
+from tinygrad.helpers import DEFAULT_FLOAT, DEFAULT_INT
 
 from branded import tree
 from branded.tinygrad_compat.lazy_numpy import np
@@ -37,7 +38,8 @@ def describe_call(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, 
     except (TypeError, ValueError):
         parameters = []
     names = [parameters[i] if i < len(parameters) else f"argument {i + 1}" for i in range(len(args))]
-    out: Call = {}
+    dtypes = f"{DEFAULT_FLOAT.value}, {DEFAULT_INT.value}"
+    out: Call = {"the default dtypes": Seen("value", dtypes, (("value", dtypes),))}
     for x, name, is_fixed in zip((*args, *kwargs.values()), (*names, *kwargs), fixed, strict=True):
         if is_fixed:
             out[name] = Seen("value", tree.short_repr(x), (("value", x),))

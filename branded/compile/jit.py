@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar, overload
 
 from tinygrad import Tensor, dtypes
-from tinygrad.helpers import disable_gc
+from tinygrad.helpers import DEFAULT_FLOAT, DEFAULT_INT, disable_gc
 from tinygrad.uop.ops import Ops, UOp
 
 from branded import tree
@@ -192,7 +192,7 @@ class Jitted:
         if _function.depth or capturing:
             return _call_function(self._f, args, kwargs)
         # read the arguments: `form` is their description without values, `leaves` are the values
-        form: list[Any] = [len(args), kernels.cpu_codegen.value]
+        form: list[Any] = [len(args), kernels.cpu_codegen.value, DEFAULT_FLOAT.value, DEFAULT_INT.value]
         leaves: list[Any] = []
         donors: Mapping[int, Tensor] = _NO_DONORS
         if self._static or self._donated:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any
 
-from tinygrad import Tensor, dtypes
+from tinygrad import Tensor
+from tinygrad.helpers import DEFAULT_FLOAT, DEFAULT_INT
 
 from branded.core.tracing.state import is_deferred
 from branded.graph.known_axes import axes_by_id
@@ -39,7 +40,7 @@ def _recorded(original: Method) -> Method:
         if axes_by_id or is_deferred() or (key := _key(args, kwargs)) is None:
             return original(self, *args, **kwargs)
         x = self.uop
-        key = x.shape, x.dtype, key, dtypes.default_float, dtypes.default_int
+        key = x.shape, x.dtype, key, DEFAULT_FLOAT.value, DEFAULT_INT.value
         operations = known.get(key, ())
         if operations:
             return built(operations, [x], method_of() or name)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tinygrad import Context, Tensor, TinyJit, dtypes, nn
-from tinygrad.dtype import DType
+from tinygrad.dtype import DType, strong_dtype
 
 from branded import grad, jit, register_pytree_node, scan, segment_sum, vmap
 from branded.callbacks import running_sums
@@ -402,3 +402,28 @@ def test_number_is_written_into_memory_without_kernel(x: Any, monkeypatch: pytes
     monkeypatch.undo()
     assert (out.dtype, out.item(), f.traces) == (first.dtype, x.item(), 1)
     assert math.copysign(1, out.item()) == math.copysign(1, x.item())
+
+
+@pytest.mark.parametrize("arg", [1, 2.0, "constant", "ints", "computed"])
+def test_changed_default_dtypes_retrace(arg: Any) -> None:
+    """The types of results depend on the default dtypes of the call, as in the function itself."""
+    make = {
+        "constant": lambda: Tensor.ones(3, buffer=False),
+        "ints": lambda: Tensor(np.arange(3, dtype=np.int32)),
+        "computed": lambda: Tensor.arange(3) * 0.1,
+    }.get(arg, lambda: arg)
+
+    def f(x: Any) -> tuple[Tensor, ...]:
+        x = x if isinstance(x, Tensor) else Tensor(x)
+        return x * 0.1, x + 1, (x * 0.1).mean(), x.sum()
+
+    compiled = jit(f)
+    for _ in range(2):
+        for options in ({}, {"DEFAULT_FLOAT": "float64"}, {"DEFAULT_INT": "int64"}, {"DEFAULT_FLOAT": "float16"}):
+            with Context(**options):
+                for y, expected in zip(compiled(make()), f(make()), strict=True):
+                    assert y.dtype == strong_dtype(expected.dtype)
+                    np.testing.assert_allclose(y.numpy(), expected.numpy(), rtol=1e-6 if y.dtype.itemsize > 2 else 2e-3)
+                    assert (y + 0.1).numpy().dtype == (expected + 0.1).numpy().dtype
+                    assert y.mean().numpy().dtype == expected.mean().numpy().dtype
+    assert compiled.traces == 4
