@@ -20,17 +20,10 @@ from branded.tinygrad_compat.private_api import (
 from branded.tinygrad_compat.uops import base_of as base_of
 from branded.tinygrad_compat.uops import inverse as inverse
 from branded.tinygrad_compat.uops import living_tensors as living_tensors
+from branded.tinygrad_compat.uops import tensor as tensor
 from branded.vec import Vec
 
 X = TypeVar("X", bound=Tensor | Vec[Any, Any])
-
-
-def tensor(u: UOp) -> Tensor:
-    """Return `Tensor(u)` without looking up the device of `u`, which would walk the whole graph."""
-    t = Tensor.__new__(Tensor)
-    t.uop, t.grad, t.is_param = u, None, True
-    all_tensors[weakref.ref(t)] = None
-    return t
 
 
 def tensors(us: Iterable[UOp]) -> list[Tensor]:

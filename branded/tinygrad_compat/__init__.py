@@ -71,7 +71,7 @@ FASTER: Mapping[str, str] = {
     "operands": f"{_SPEED}.operand_promotion",
     "sorting": f"{_SPEED}.fast_toposort",
     "searching": f"{_SPEED}.computed_tensors",
-    "arange": f"{_SPEED}.arange_cache",
+    "arange": f"{_SPEED}.creation_cache",
     "clang": f"{_SPEED}.clang_batches",
     "reduce": f"{_KERNELS}.reduce_to_one_device",
     "alike": f"{_SPEED}.share_compiled_kernels",

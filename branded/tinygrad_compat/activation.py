@@ -78,6 +78,7 @@ _ALWAYS = {
     "ops_cpu": ("mmap",),
     "tensor": ("TRACEMETA", "all_tensors", "_METADATA", "cpu_profile"),
     "OpMixin": ("arange",),
+    "CreationMixin": ("full",),
     "Tensor": (
         *("__del__", "__hash__", "__array_ufunc__", "__array_function__", "numpy", "tolist", "item"),
         *(private_api.INDEXES, private_api.BROADCASTS),

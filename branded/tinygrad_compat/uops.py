@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping
 
 from tinygrad import Tensor, dtypes
@@ -11,6 +12,14 @@ from branded.tinygrad_compat import private_api
 
 KNOWN = "_branded_known"
 """The attribute of a UOp under which `compile.output_pool` caches its `Known`, a value in memory."""
+
+
+def tensor(u: UOp) -> Tensor:
+    """Return `Tensor(u)` without looking up the device of `u`, which would walk the whole graph."""
+    t = Tensor.__new__(Tensor)
+    t.uop, t.grad, t.is_param = u, None, True
+    private_api.tensor.all_tensors[weakref.ref(t)] = None
+    return t
 
 
 def base_of(u: UOp) -> UOp:

@@ -175,3 +175,57 @@ def test_copies_match_tinygrad() -> None:
                 except (RuntimeError, AssertionError) as error:
                     results.append((type(error), str(error)))
             assert results[0] == results[1], (u, device)
+
+
+FILLED = [((2, 3), 0.0), ((2, 3), -0.0), ((2, 3), 0), ((2, 3), False), ((3,), 1.5), ((), 7), ((1, 1), 2), ((0, 3), 1.0)]
+"""Shapes and numbers that are equal or not, and different tensors."""
+FILLED += [((4,), float("nan")), ((4,), float("inf")), ((4,), 2**40), ((4,), -1)]
+
+
+def _without_buffers(u: UOp) -> Any:
+    """Return a graph in which buffers are numbered."""
+    index: dict[UOp, int] = {}
+    rows = []
+    for v in u.toposort():
+        is_buffer = v.op is Ops.BUFFER
+        arg = (v.arg.dtype, v.arg.device) if is_buffer else (v.arg, repr(v.arg))
+        rows.append((v.op, v.dtype, arg, v.tag, v.shape, [index[s] for s in v.src]))
+        index[v] = len(index)
+    return str(rows)
+
+
+@pytest.mark.parametrize("options", [{}, {"DEFAULT_FLOAT": "float64"}, {"DEFAULT_INT": "int8"}])
+@pytest.mark.parametrize("dtype", [None, dtypes.int64, dtypes.half, dtypes.uint8, dtypes.bool, "float64"])
+@pytest.mark.parametrize("device", [None, "CPU", "PYTHON", ("CPU:0", "CPU:1")])
+def test_full_matches_tinygrad(device: Any, dtype: Any, options: dict[str, str]) -> None:
+    """The graph is that of tinygrad with a buffer of its own."""
+    plain = getattr(Tensor.full, "__wrapped__")  # noqa: B009
+
+    def graph(f: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            t = f(*args, **kwargs)
+        except Exception as error:
+            return type(error), str(error)
+        return _without_buffers(t.uop), type(t), t.grad, t.is_param, t.device
+
+    with Context(**options):
+        for shape, number in FILLED * 2:
+            wanted = graph(partial(plain, Tensor), shape, number, dtype, device)
+            assert graph(Tensor.full, shape, number, dtype=dtype, device=device) == wanted
+        for args in (
+            ((2, -1), 1.0),
+            ((2, "x"), 1.0),
+            ([2, 3], 1),
+            (3, 1.0),
+            ((2,), Tensor(3)),
+            ((2,), 1.0, "no dtype"),
+        ):
+            assert graph(Tensor.full, *args, device=device) == graph(partial(plain, Tensor), *args, device=device)
+        assert graph(Tensor.full, (2,), 1.0, buffer=False) == graph(partial(plain, Tensor), (2,), 1.0, buffer=False)
+
+
+def test_filled_tensors_have_buffers_of_their_own() -> None:
+    x, y, z = (make(2, 3) for make in (Tensor.zeros, Tensor.zeros, Tensor.ones))
+    assert x.uop is not y.uop
+    x.assign(z + 4)
+    assert (x.tolist(), y.tolist(), z.tolist()) == ([[5.0] * 3] * 2, [[0.0] * 3] * 2, [[1.0] * 3] * 2)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import math
-import weakref
 from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
 
@@ -18,6 +17,7 @@ from tinygrad.helpers import IMAGE
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.tinygrad_compat import gates, private_api
+from branded.tinygrad_compat.uops import tensor
 
 MOST = 1024
 """The maximum number of cached indices and shapes."""
@@ -41,7 +41,7 @@ def _cached(original: Callable[..., Tensor], key_of: Callable[[Any], Hashable]) 
     """Wrap a method with one argument; `key_of` returns a key of the argument, or None if the result is not cached."""
     known: dict[Hashable, tuple[_Step, ...] | None] = {}
     names = private_api.all_metadata
-    all_int, keep_shape, new, ref = private_api.all_int, private_api.keep_shape, Tensor.__new__, weakref.ref
+    all_int, keep_shape = private_api.all_int, private_api.keep_shape
 
     @functools.wraps(original)
     def move(self: Tensor, arg: Any, *others: Any) -> Tensor:
@@ -63,10 +63,7 @@ def _cached(original: Callable[..., Tensor], key_of: Callable[[Any], Hashable]) 
             keep_shape(x, shape)
             if method is not None:
                 names[x] = (method,)
-        t = new(Tensor)
-        t.uop, t.grad, t.is_param = x, None, True
-        private_api.tensor.all_tensors[ref(t)] = None
-        return t
+        return tensor(x)
 
     return move
 
@@ -158,10 +155,7 @@ def built(operations: tuple[Operation, ...], values: list[UOp], method: Any) -> 
         private_api.keep_shape(u, shape)
         private_api.all_metadata[u] = (method,)
         values.append(u)
-    t = Tensor.__new__(Tensor)
-    t.uop, t.grad, t.is_param = values[-1], None, True
-    private_api.tensor.all_tensors[weakref.ref(t)] = None
-    return t
+    return tensor(values[-1])
 
 
 def install() -> None:

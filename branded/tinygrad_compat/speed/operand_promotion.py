@@ -7,7 +7,6 @@ time of the operation. The result here is the same: the number is a constant of 
 from __future__ import annotations
 
 import functools
-import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +15,7 @@ from tinygrad.dtype import DType, weak_dtype
 from tinygrad.uop.ops import UOp
 
 from branded.tinygrad_compat import gates, private_api
+from branded.tinygrad_compat.uops import tensor
 
 
 @functools.cache
@@ -28,7 +28,7 @@ def _accepted(dtype: DType) -> tuple[type, ...]:
 
 def install() -> None:
     original: Callable[..., tuple[Tensor, Tensor]] = getattr(Tensor, private_api.PROMOTES)
-    new, ref, inner = Tensor.__new__, weakref.ref, getattr(original, "__wrapped__", original)
+    inner = getattr(original, "__wrapped__", original)
 
     @functools.wraps(inner)
     def broadcasted(self: Tensor, y: Any, reverse: bool = False) -> tuple[Tensor, Tensor]:
@@ -37,10 +37,7 @@ def install() -> None:
             if y.uop.dtype is not dtype or dtype in dtypes.weaks:
                 return original(self, y, reverse)
         elif kind in _accepted(dtype) and -(2**31) <= y < 2**31:
-            t = new(Tensor)
-            t.uop, t.grad, t.is_param = UOp.const(y, weak_dtype(dtype)), None, True
-            private_api.tensor.all_tensors[ref(t)] = None
-            y = t
+            y = tensor(UOp.const(y, weak_dtype(dtype)))
         else:
             return original(self, y, reverse)
         return (y, self) if reverse else (self, y)
