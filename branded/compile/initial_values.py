@@ -17,7 +17,7 @@ from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.compile.computed_graphs import replace_graphs
 from branded.compile.linear_program import buffer_of
-from branded.compile.output_pool import allocate
+from branded.compile.output_pool import Result, allocate
 from branded.graph.uops import base_of
 from branded.tinygrad_compat.lazy_numpy import np
 from branded.tinygrad_compat.private_api import _to_np_dtype, all_int
@@ -39,6 +39,9 @@ def write_initial_values(values: Sequence[Tensor]) -> bool:
 
 def _initial_values(values: Sequence[Tensor]) -> tuple[list[UOp], list[UOp]] | None:
     """Write the initial values, and return their graphs and their memory; None if there are none."""
+    u = values[0].uop
+    if len(values) == 1 and (memory := _write(u)) is not None:
+        return [u], [memory]
     graph = UOp.sink(*(t.uop for t in values)).toposort(enter_calls=False)
     written = {u: memory for u in graph if (memory := _write(u)) is not None}
     return (list(written), list(written.values())) if written else None
@@ -58,9 +61,15 @@ def _copy(u: UOp) -> UOp | None:
     data = base_of(u.src[0])
     if data.op is not Ops.BUFFER or data.device not in ("NPY", "PYTHON") or not data.is_realized:
         return None
-    out = allocate(u.device, u.shape, u.max_numel(), u.dtype)
-    _memory(base_of(out))[:] = _memory(data)
-    return out
+    out = _copies(u.device, u.shape, u.dtype).take()
+    out.buffer.as_memoryview(force_zero_copy=True)[:] = _memory(data)
+    return out.uop
+
+
+@functools.lru_cache(maxsize=32)
+def _copies(device: str, shape: tuple[int, ...], dtype: DType) -> Result:
+    """Return the buffers for copies of arrays, which are used again after their tensors."""
+    return Result(shape, dtype, device, is_ours=False)
 
 
 def _fill(u: UOp) -> UOp | None:

@@ -83,19 +83,20 @@ def part_of(u: UOp) -> tuple[UOp, int] | None:
 
 
 class PooledBuffer:
-    """A buffer that a program returned."""
+    """A buffer that a program returned, or with an initial value of a tensor of the user, which is not ours."""
 
     __slots__ = ("__weakref__", "address", "base", "bases", "buffer", "buffers", "opaque", "table", "uop", "uops")
     KEY = "_branded_handed"
     """The key in the `__dict__` of a UOp that holds a weak reference to its `PooledBuffer`."""
 
-    def __init__(self, uop: UOp) -> None:
+    def __init__(self, uop: UOp, is_ours: bool = True) -> None:
         self.uop, self.base, value = uop, base_of(uop), value_in_memory(uop)
         assert value is not None
         value_in_memory(self.base)  # `eager_cache` asks for it later, which would count as a reference to the buffer
         self.buffer, self.table, self.opaque, self.address = value.buffer, value.buffers, value.opaque, value.address
         uop.__dict__[self.KEY] = weakref.ref(self)
-        mark_memory([uop])
+        if is_ours:
+            mark_memory([uop])
         self.uops = self.bases = self.buffers = 0
         """The reference counts of the value, its base and its buffer while nothing else refers to them."""
 
@@ -106,7 +107,8 @@ class Result:
     large = 0
     """The total size in bytes of the large buffers that all results keep."""
 
-    def __init__(self, shape: tuple[Any, ...], dtype: DType, device: Any) -> None:
+    def __init__(self, shape: tuple[Any, ...], dtype: DType, device: Any, is_ours: bool = True) -> None:
+        self.is_ours = is_ours
         self.shape, self.dtype, self.device, self.size = shape, dtype, device, math.prod(shape)
         self.bytes = self.size * dtype.itemsize
         self.most = MANY if self.bytes <= TINY else REMEMBERED
@@ -141,7 +143,7 @@ class Result:
 
     def make(self) -> PooledBuffer:
         """Allocate a buffer, and keep it if there is room."""
-        pooled_buffer = PooledBuffer(allocate(self.device, self.shape, self.size, self.dtype))
+        pooled_buffer = PooledBuffer(allocate(self.device, self.shape, self.size, self.dtype), self.is_ours)
         pooled_buffer.uops, pooled_buffer.bases = getrefcount(pooled_buffer.uop), getrefcount(pooled_buffer.base)
         pooled_buffer.buffers = getrefcount(pooled_buffer.buffer)
         if len(self.last) == self.most:

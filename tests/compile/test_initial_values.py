@@ -12,6 +12,8 @@ from tinygrad.dtype import DType
 
 from branded import jit, vmap
 from branded.compile.initial_values import write_initial_values
+from branded.compile.output_pool import Result
+from branded.tinygrad_compat import result_marks
 
 pytestmark = pytest.mark.compiled
 
@@ -116,3 +118,38 @@ def test_shared_zeros_are_never_written() -> None:
         assert f(x).tolist() == [[8] * 3] * 2 and f(y).tolist() == [[4] * 3, [1] * 3]
         assert z.tolist() == [[5] * 3] * 2 and f(Tensor.zeros(2, 3)).tolist() == [[1] * 3] * 2
         assert vmap(lambda r: r + 1)(Tensor.zeros(2, 3)).tolist() == [[1] * 3] * 2
+
+
+@pytest.mark.parametrize("is_reused", [False, True])
+def test_memory_of_arrays_is_used_again_after_their_tensors(is_reused: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tensor, a view, a value that contains it or a written tensor keeps its memory."""
+    f, g, kept, made = jit(lambda x: x * 2), jit(lambda x: x + 1, donate_argnums=0), [], list[Any]()
+    a = np.ones((4, 4), np.float32)
+    f(Tensor(a))
+    monkeypatch.setattr(Result, "make", lambda self, make=Result.make: made.append(self) or make(self))
+    for i in range(30):
+        a[:] = i
+        x = Tensor(a)
+        expected = a * 2
+        y = f(x)
+        assert y.tolist() == expected.tolist()
+        if not is_reused:
+            view, lazy, donated = x.reshape(16), x.T + 1, g(Tensor(a))
+            if i % 2:
+                x.assign(x * 3).realize()
+                kept.append((x, a * 3))
+            kept += [(view, a.reshape(16) * (3 if i % 2 else 1)), (donated, a + 1), (y, expected.copy())]
+            if not i % 2:
+                kept.append((lazy, a.T + 1))
+            del view, lazy, donated
+        del x, y
+    assert bool(made) is not is_reused
+    for t, expected in kept:
+        np.testing.assert_array_equal(t.numpy(), expected)
+
+
+def test_memory_of_arrays_is_not_ours() -> None:
+    """What tinygrad computes from an argument of a compiled function stays tinygrad's."""
+    x = Tensor(np.full((4, 3), 2.0, np.float32))
+    jit(lambda x: x * 2)(x)
+    assert x.uop.base.is_realized and not result_marks.is_ours(x.uop) and not result_marks.is_ours((x + 41).uop)
