@@ -4,7 +4,8 @@
 at 0 is 0, and the second derivative near 0 is wrong in the fourth digit. `asinh`, `acosh` and `atanh` overflow or
 cancel: `asinh(-1e4)` is -inf. `elu` and `relu6` are differences of two ramps: `relu6(1e10)` is 0, and the derivative of
 `elu` at 0 is 0. `logaddexp` and `logsumexp` subtract an infinity from itself. The derivatives of `sigmoid` and `tanh`
-of large negative numbers are 0 times an exponential that may be infinite.
+of large negative numbers are 0 times an exponential that may be infinite. `softmax` of small or unsigned ints subtracts
+their maximum in the same dtype, which wraps around.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def _finite(m: Tensor) -> Tensor:
 
 
 def _floats(x: Tensor) -> Tensor:
-    """Convert ints to floats, because a difference of unsigned ints wraps around."""
+    """Convert ints to floats, because a difference of small or unsigned ints wraps around."""
     return x if dtypes.is_float(x.dtype) else x.float()
 
 
@@ -96,12 +97,22 @@ METHODS: dict[str, Method] = {
     **{f.__name__[1:]: f for f in (_logaddexp, _softplus, _relu6, _hardsigmoid, _elu, _celu, _selu)},
     **{f.__name__[1:]: f for f in (_logsumexp, _logcumsumexp)},
 }
+_OF_FLOATS = ("softmax", "log_softmax", "logsigmoid", "hardswish")
+"""Methods whose formulas are right for floats, and wrap around for ints."""
+
+
+def _of_floats(original: Method) -> Method:
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        out: Tensor = original(_floats(self), *args, **kwargs)
+        return out
+
+    return method
 
 
 def install() -> None:
     """Install the methods unless the patches of tinygrad are disabled."""
-    for name, f in METHODS.items() if tinygrad_compat.installed else ():
+    for name in (*METHODS, *_OF_FLOATS) if tinygrad_compat.installed else ():
         named, plain = getattr(Tensor, name), inner_method(getattr(Tensor, name))
-        new = functools.wraps(plain)(f)
+        new = functools.wraps(plain)(METHODS[name] if name in METHODS else _of_floats(plain))
         ours = new if named is plain else functools.wraps(named)(private_api._metadata_wrapper(new))
         setattr(Tensor, name, gates.gate(named, ours))

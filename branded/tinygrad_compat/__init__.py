@@ -57,6 +57,7 @@ PATCHES: Mapping[str, str] = {
     "quotients": f"{_NUMERICS}.division_by_zero",
     "powers": f"{_NUMERICS}.int_powers",
     "remainders": f"{_NUMERICS}.float_remainders",
+    "divisors": f"{_NUMERICS}.negative_divisors",
     "widening": f"{_NUMERICS}.int_products",
     "launched": f"{_KERNELS}.device_index",
     "angles": f"{_NUMERICS}.float64_angles",

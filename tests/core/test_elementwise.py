@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -117,6 +118,15 @@ def test_logsumexp_of_ints_is_that_of_floats(dtype: str) -> None:
     x = Tensor([[1, 0, 1], [5, 2, 0]], dtype=dtype)
     for f in (Tensor.logsumexp, Tensor.logcumsumexp):
         assert vmap(f)(x).tolist() == vmap(f)(x.float()).tolist()
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "uint32"])
+@pytest.mark.parametrize("f", [Tensor.softmax, Tensor.log_softmax, Tensor.logsigmoid, Tensor.hardswish])
+def test_activations_of_ints_are_those_of_floats(f: Callable[[Tensor], Tensor], dtype: str) -> None:
+    x = Tensor([[1, 0, 1], [5, 2, 125]], dtype=dtype).realize()
+    assert vmap(f)(x).tolist() == vmap(f)(x.float()).tolist()
+    least = Tensor([[-128, 127]], dtype="int8").realize()
+    assert vmap(f)(least).tolist() == vmap(f)(least.float()).tolist()
 
 
 def test_gradient_of_logsumexp() -> None:

@@ -135,6 +135,25 @@ def test_negative_int_wraps_in_unsigned_dtype() -> None:
     assert vmap(lambda x: x + -(2**40))(x.cast("uint64")).tolist() == [2**64 - 2**40 + 1, 2**64 - 2**40 + 2]
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "uint32"])
+def test_division_of_unsigned_by_negative_int(dtype: str) -> None:
+    """A negative int wraps around to the dtype, as in JAX: for uint8, `n // -2` is `n // 254`."""
+    x = Tensor([0, 1, 2, 200], dtype=dtype).realize()
+    a, (two, three, seven) = x.numpy(), (np.array(-n).astype(dtype) for n in (2, 3, 7))
+    cases = (
+        (lambda n: n // -2, a // two),
+        (lambda n: n % -3, a % three),
+        (lambda n: n.fmod(-3), a % three),
+        (lambda n: -7 // (n + 1), seven // (a + 1)),
+        (lambda n: -7 % (n + 1), seven % (a + 1)),
+        (lambda n: n // Tensor(-2), a // two),
+        (lambda n: Tensor(-7) // (n + 1), seven // (a + 1)),
+    )
+    for f, wanted in cases:
+        assert vmap(f)(x).tolist() == f(x).tolist() == wanted.tolist()
+    assert vmap(lambda n: n / -2)(x).tolist() == [0, -0.5, -1, -100]
+
+
 def _too_large(who: str, n: int, dtype: str = "i32", wide: str = "int64") -> str:
     return f"""
         {who}: the int {n} does not fit into {dtype}

@@ -192,6 +192,11 @@ def remainders() -> None:
     assert (x % y).tolist() == [1.5, math.inf] and (x // y).tolist() == [0, -1]
 
 
+def divisors() -> None:
+    x = Tensor([3, 200], dtype="uint8").realize()
+    assert (x // -2).tolist() == [0, 0] and (x % -3).tolist() == [3, 200] and (-7 // x).tolist() == [83, 1]
+
+
 def widening() -> None:
     a, b = (Tensor(x, dtype="int32").realize() for x in ([2**31 - 1, 2**31 - 1], [1, 2]))
     assert a.mean().item() == 2**31 and b.var().item() == 0.5 and a.dot(b, dtype="int64").item() == 3 * (2**31 - 1)
@@ -379,6 +384,7 @@ FIXED: tuple[Callable[[], None], ...] = (
         bounds,
         powers,
         remainders,
+        divisors,
         widening,
         rounding,
     ),
