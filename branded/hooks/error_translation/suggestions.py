@@ -137,20 +137,51 @@ def _asks(e: ast.AST) -> bool:
     return isinstance(e, ast.BoolOp) or (isinstance(e, ast.UnaryOp) and isinstance(e.op, ast.Not))
 
 
-def _condition(e: ast.expr) -> str | None:
-    """Return a condition as a boolean tensor expression, or None if no rewrite is needed."""
+def _condition(e: ast.expr, is_bool: bool = True) -> str | None:
+    """Return a condition as a boolean tensor expression, or None if no rewrite is needed.
+
+    `is_bool` tells whether values of unknown type, such as names, are taken for bools.
+    """
     if isinstance(e, ast.BoolOp):
         symbol = " & " if isinstance(e.op, ast.And) else " | "
-        return symbol.join(_part(v) for v in e.values)
+        return symbol.join(_part(v, is_bool) for v in e.values)
     if isinstance(e, ast.UnaryOp) and isinstance(e.op, ast.Not):
-        return f"{_part(e.operand)}.logical_not()"
+        inner = _condition(e.operand, is_bool)
+        return f"{source.part(e.operand) if inner is None else f'({inner})'}.logical_not()"
     if isinstance(e, ast.Call) and _name(e) == "bool" and len(e.args) == 1:
         return ast.unparse(e.args[0])
     return _rewrite_comparison(e) if isinstance(e, ast.Compare) else None
 
 
-def _part(e: ast.expr) -> str:
-    return source.part(e) if (text := _condition(e)) is None else f"({text})"
+def _part(e: ast.expr, is_bool: bool) -> str:
+    if (text := _condition(e, is_bool)) is not None:
+        return f"({text})"
+    return source.part(e) if _is_bool(e, is_bool) else f"({source.part(e)} != 0)"
+
+
+def _is_bool(e: ast.expr, unknown: bool) -> bool:
+    """Return whether an expression is a bool; `unknown` is the answer for calls and other names than local ones."""
+    if isinstance(e, ast.Name) and (frame := source.frame()) is not None and e.id in frame.f_locals:
+        value = frame.f_locals[e.id]
+        return value.dtype == dtypes.bool if isinstance(value, Tensor) else isinstance(value, bool)
+    if isinstance(e, ast.BoolOp):
+        return all(_is_bool(v, unknown) for v in e.values)
+    if isinstance(e, ast.Constant):
+        return isinstance(e.value, bool)
+    return isinstance(e, ast.Compare) or (isinstance(e, ast.UnaryOp) and isinstance(e.op, ast.Not)) or unknown
+
+
+def _rewrite_choice(e: ast.BoolOp, is_bool: bool) -> str | None:
+    """Rewrite `a and b`, which is `b if a else a`, and `a or b`, if they are not both bools."""
+    if len(e.values) != 2:
+        return None
+    first, second = e.values
+    condition, other = _part(first, is_bool), ast.unparse(second)
+    if not condition.startswith("("):
+        condition = f"({condition})"
+    is_and = isinstance(e.op, ast.And)
+    kept = ("0" if is_and else "1") if _is_bool(first, is_bool) else ast.unparse(first)
+    return f"{condition}.where({other}, {kept})" if is_and else f"{condition}.where({kept}, {other})"
 
 
 def _rewrite_comparison(e: ast.Compare) -> str | None:
@@ -173,9 +204,10 @@ def _rewrite_test(e: ast.expr, around: list[ast.AST], x: Tensor) -> str | None:
     """Rewrite `a if e else b`, `if e:`, `while e:` or `assert e`; any other condition becomes a tensor."""
     if isinstance(e, ast.Compare) and _is_of_displays(e):
         return None
-    code = _condition(e)
+    is_bool = x.dtype == dtypes.bool
+    code = _condition(e, is_bool)
     outer = around[0] if around else None
-    condition = f"({code})" if code else f"({ast.unparse(e)})" if x.dtype == dtypes.bool else f"({source.part(e)} != 0)"
+    condition = f"({code})" if code else f"({ast.unparse(e)})" if is_bool else f"({source.part(e)} != 0)"
     if isinstance(outer, ast.IfExp) and outer.test is e:
         return f"{condition}.where({ast.unparse(outer.body)}, {ast.unparse(outer.orelse)})"
     if isinstance(outer, ast.While) and outer.test is e:
@@ -189,6 +221,8 @@ def _rewrite_test(e: ast.expr, around: list[ast.AST], x: Tensor) -> str | None:
         return f"return {code or ast.unparse(e)} too, and assert it of the result"
     if isinstance(outer, ast.If) and outer.test is e:
         return f"{condition}.where(a, b) instead of `if {ast.unparse(e)}`"
+    if isinstance(e, ast.BoolOp) and not _is_bool(e, is_bool):
+        return _rewrite_choice(e, is_bool)
     return code
 
 
