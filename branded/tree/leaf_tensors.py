@@ -105,6 +105,8 @@ def advice(x: Any) -> str | None:
         return 'x.astype("float64")'
     if package_of(x):
         return "Tensor(numpy.asarray(x))"
+    if isinstance(x, np.ndarray) and x.dtype == object and any(isinstance(v, Tensor) for v in x.flat):
+        return "use the tensor itself, not numpy.asarray or numpy.array of it"
     if isinstance(x, list | tuple) and x and all(isinstance(v, Tensor) for v in x):
         return "Tensor.stack(...) of them"
     return None

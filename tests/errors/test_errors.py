@@ -686,7 +686,7 @@ OUT_AXES = {
         """
         out_axes: the result is numpy object[4], which cannot be stacked
           call: vmap at app.py:12
-          try:  return tensors, or use out_axes=None for this result
+          try:  use the tensor itself, not numpy.asarray or numpy.array of it
         """,
     ),
 }

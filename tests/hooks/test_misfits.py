@@ -347,7 +347,7 @@ MISFITS = {
           tensor: Vec[x:3, f32[4]]
           x:      opened by vmap at app.py:12
           at:     app.py:12
-          try:    use axes from -1 to 0
+          try:    x.unsqueeze(1) for a column, or x itself
         """,
     ),
     "an argument of the wrong type": Misfit(

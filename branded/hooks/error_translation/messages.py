@@ -347,8 +347,15 @@ def _transpose_error(r: Refused) -> BrandedError | None:
     return r.error(
         AxisRangeError,
         f"axis {axes[0]} is out of range for {the_value()}",
-        f"use axes from {-n} to {n - 1}" if x.shape else "a tensor with axes",
+        f"use axes from {-n} to {n - 1}" if x.shape and r.args[1:] else _untransposed(x),
     )
+
+
+def _untransposed(x: Tensor) -> str:
+    """Return what to use instead of `x.T` if there are no two axes."""
+    e = source.expression()
+    text = source.part(e.value) if isinstance(e, ast.Attribute) and e.attr == "T" else "x"
+    return f"{text}.unsqueeze(1) for a column, or {text} itself" if x.shape else f"{text} itself, which has no axes"
 
 
 _CASES: tuple[tuple[re.Pattern[str], Callable[[Refused, re.Match[str]], BrandedError | None]], ...] = (
