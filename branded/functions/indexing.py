@@ -12,6 +12,7 @@ from tinygrad.dtype import strong_dtype
 
 from branded import tree
 from branded.core.brand import S3, S, S1, S2
+from branded.core.numpy_masks import masks_to_positions
 from branded.core.tracing.recorded_calls import operation
 from branded.core.values import vec_type
 from branded.errors import ArgumentError, OperandError
@@ -112,15 +113,15 @@ def index_update(x: Vec[S1], idx: Index[S2], y: Vec[S3] | float) -> Vec[S1 | S2 
 
     Args:
         x: `Vec[S1, T[...]]`.
-        idx: The index of `x[idx]`: an int, a slice, ints `Vec[S2, i32[...]]`, or a tuple of these.
+        idx: The index of `x[idx]`: an int, a slice, ints `Vec[S2, i32[...]]`, a numpy mask, or a tuple of these.
         y: `Vec[S3, T[...]]`, which broadcasts to `x[idx]`.
 
     Returns:
         `Vec[S1 | S2 | S3, T[...]]`, of the shape and dtype of `x`.
 
     Raises:
-        OperandError: `x` or `y` is not a tensor, or `y` does not fit the dtype of `x`.
-        ArgumentError: `y` does not broadcast to `x[idx]`.
+        OperandError: `x` or `y` is not a tensor, or `y` does not fit the dtype of `x`, such as floats for ints.
+        ArgumentError: `y` does not broadcast to `x[idx]`, or `idx` is a mask that is a tensor.
 
     Example:
         >>> from branded import index_update
@@ -139,15 +140,15 @@ def index_add(x: Vec[S1], idx: Index[S2], y: Vec[S3] | float) -> Vec[S1 | S2 | S
 
     Args:
         x: `Vec[S1, T[...]]`.
-        idx: The index of `x[idx]`: an int, a slice, ints `Vec[S2, i32[...]]`, or a tuple of these.
+        idx: The index of `x[idx]`: an int, a slice, ints `Vec[S2, i32[...]]`, a numpy mask, or a tuple of these.
         y: `Vec[S3, T[...]]`, which broadcasts to `x[idx]`.
 
     Returns:
         `Vec[S1 | S2 | S3, T[...]]`, of the shape and dtype of `x`.
 
     Raises:
-        OperandError: `x` or `y` is not a tensor, or `y` does not fit the dtype of `x`.
-        ArgumentError: `y` does not broadcast to `x[idx]`.
+        OperandError: `x` or `y` is not a tensor, or `y` does not fit the dtype of `x`, such as floats for ints.
+        ArgumentError: `y` does not broadcast to `x[idx]`, or `idx` is a mask that is a tensor.
 
     Example:
         >>> from branded import index_add
@@ -166,15 +167,15 @@ def index_mul(x: Vec[S1], idx: Index[S2], y: Vec[S3] | float) -> Vec[S1 | S2 | S
 
     Args:
         x: `Vec[S1, T[...]]`.
-        idx: The index of `x[idx]`: an int, a slice, ints `Vec[S2, i32[...]]`, or a tuple of these.
+        idx: The index of `x[idx]`: an int, a slice, ints `Vec[S2, i32[...]]`, a numpy mask, or a tuple of these.
         y: `Vec[S3, T[...]]`, which broadcasts to `x[idx]`.
 
     Returns:
         `Vec[S1 | S2 | S3, T[...]]`, of the shape and dtype of `x`.
 
     Raises:
-        OperandError: `x` or `y` is not a tensor, or `y` does not fit the dtype of `x`.
-        ArgumentError: `y` does not broadcast to `x[idx]`.
+        OperandError: `x` or `y` is not a tensor, or `y` does not fit the dtype of `x`, such as floats for ints.
+        ArgumentError: `y` does not broadcast to `x[idx]`, or `idx` is a mask that is a tensor.
 
     Example:
         >>> from branded import index_mul
@@ -193,15 +194,15 @@ def index_min(x: Vec[S1], idx: Index[S2], y: Vec[S3] | float) -> Vec[S1 | S2 | S
 
     Args:
         x: `Vec[S1, T[...]]`.
-        idx: The index of `x[idx]`: an int, a slice, ints `Vec[S2, i32[...]]`, or a tuple of these.
+        idx: The index of `x[idx]`: an int, a slice, ints `Vec[S2, i32[...]]`, a numpy mask, or a tuple of these.
         y: `Vec[S3, T[...]]`, which broadcasts to `x[idx]`.
 
     Returns:
         `Vec[S1 | S2 | S3, T[...]]`, of the shape and dtype of `x`.
 
     Raises:
-        OperandError: `x` or `y` is not a tensor, or `y` does not fit the dtype of `x`.
-        ArgumentError: `y` does not broadcast to `x[idx]`.
+        OperandError: `x` or `y` is not a tensor, or `y` does not fit the dtype of `x`, such as floats for ints.
+        ArgumentError: `y` does not broadcast to `x[idx]`, or `idx` is a mask that is a tensor.
 
     Example:
         >>> from branded import index_min
@@ -220,15 +221,15 @@ def index_max(x: Vec[S1], idx: Index[S2], y: Vec[S3] | float) -> Vec[S1 | S2 | S
 
     Args:
         x: `Vec[S1, T[...]]`.
-        idx: The index of `x[idx]`: an int, a slice, ints `Vec[S2, i32[...]]`, or a tuple of these.
+        idx: The index of `x[idx]`: an int, a slice, ints `Vec[S2, i32[...]]`, a numpy mask, or a tuple of these.
         y: `Vec[S3, T[...]]`, which broadcasts to `x[idx]`.
 
     Returns:
         `Vec[S1 | S2 | S3, T[...]]`, of the shape and dtype of `x`.
 
     Raises:
-        OperandError: `x` or `y` is not a tensor, or `y` does not fit the dtype of `x`.
-        ArgumentError: `y` does not broadcast to `x[idx]`.
+        OperandError: `x` or `y` is not a tensor, or `y` does not fit the dtype of `x`, such as floats for ints.
+        ArgumentError: `y` does not broadcast to `x[idx]`, or `idx` is a mask that is a tensor.
 
     Example:
         >>> from branded import index_max
@@ -242,13 +243,29 @@ def index_max(x: Vec[S1], idx: Index[S2], y: Vec[S3] | float) -> Vec[S1 | S2 | S
 
 
 _Method = Literal["sum", "prod", "amin", "amax"]
+_COMBINED = {
+    "index_update": "y",
+    "index_add": "x + y",
+    "index_mul": "x * y",
+    "index_min": "x.minimum(y)",
+    "index_max": "x.maximum(y)",
+}
+"""The new entries in terms of the old ones."""
 
 
 def _update(x: Any, index: Any, y: Any, api_name: str, method: _Method | None) -> Tensor:
     """Return `x` with the entries at an index combined with `y`."""
     t = _strong_operand(x, api_name, "x")
     new = _new_entries(y, t, api_name, "y")
-    entries = [_as_index(i) for i in (index if isinstance(index, tuple) else (index,))]
+    positions = masks_to_positions(t, index)
+    entries = [_as_index(i) for i in (positions if isinstance(positions, tuple) else (positions,))]
+    if any(isinstance(i, Tensor) and i.dtype == dtypes.bool for i in entries):
+        raise ArgumentError(
+            f"{api_name}: idx is a mask, and the number of entries that it selects depends on its values",
+            ("x", vec_type(t)),
+            ("idx", tree.outline(index)),
+            fix=f"idx.where({_COMBINED[api_name]}, x)",
+        )
     while entries and isinstance(entries[-1], slice) and entries[-1] == slice(None):
         entries.pop()
     # axes after the last index are axes of each entry

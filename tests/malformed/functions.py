@@ -457,7 +457,7 @@ ROWS = (
         "index_update: bools",
         lambda: index_update(V, V > 1, 1.0),
         Bad,
-        "index_update: idx is not an index of x: index dtype dtypes.bool is not supported",
+        "index_update: idx is a mask, and the number of entries that it selects depends on its values",
     ),
     refused(
         "index_min: shapes", lambda: index_min(V, 0, W), Bad, "index_min: y does not broadcast to the entries at idx"
