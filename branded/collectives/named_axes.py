@@ -11,6 +11,7 @@ from tinygrad import Tensor
 from branded import tree
 from branded.core.boundary import copy_for_examples, enter_all, stage
 from branded.core.brand import Brand
+from branded.core.entry import checked
 from branded.core.sharding.resharding import Rows, everywhere, reshard
 from branded.core.tracing.recorded_calls import leafwise
 from branded.core.tracing.state import is_differentiating
@@ -129,7 +130,7 @@ COLLECTIVES: dict[str, Callable[..., Any]] = {}
 
 def record_collective(f: F) -> F:
     """Record a collective in the IR as one operation for each leaf."""
-    COLLECTIVES[f.__name__] = leafwise(f, "axis_name", lambda name: one_or_all(find(name, f.__name__)))
+    COLLECTIVES[f.__name__] = leafwise(checked(f), "axis_name", lambda name: one_or_all(find(name, f.__name__)))
     return cast(F, COLLECTIVES[f.__name__])
 
 

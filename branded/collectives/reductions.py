@@ -13,6 +13,7 @@ from tinygrad import Tensor, dtypes
 
 from branded.collectives.named_axes import Names, axis_of, each, find, of_all, own, record_collective, size_of
 from branded.core.brand import B, Brand, S, T
+from branded.core.entry import checked
 from branded.core.tracing.state import is_differentiating
 from branded.graph.rows import row_of
 from branded.graph.uops import moveaxis
@@ -295,6 +296,7 @@ def axis_index(axis_name: Names) -> Any:
     return index
 
 
+@checked
 def axis_size(axis_name: Names) -> int:
     """Return the batch size of an open brand, or the product for several, as an int.
 

@@ -22,6 +22,7 @@ from branded.compile.arguments import Static, builder, exactly, read_argument, r
 from branded.compile.donation import donate
 from branded.compile.executable import Executable
 from branded.core.boundary import live_results
+from branded.core.entry import checked
 from branded.core.tracing import recording
 from branded.core.tracing.body import LeafType, Traced, trace
 from branded.core.tracing.recording import may_be_recording
@@ -67,6 +68,7 @@ def jit(
     donate_argnames: str | Iterable[str] | None = None,
     tune: TuneLevel | None = None,
 ) -> _JitOf: ...
+@checked
 def jit(
     f: Any = GIVEN_LATER,
     *,

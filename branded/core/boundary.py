@@ -113,6 +113,11 @@ def drop_brand(u: UOp, brand: Scope) -> UOp:
     return Pass((brand,)).run([u], {}, has_brand)[0].uop if info.sibling_varies else u
 
 
+def without_brand(y: Any, brand: Scope) -> Any:
+    """Return a result that does not vary over `brand`, a tensor or any other leaf, without `brand` in its graph."""
+    return tensor(u) if isinstance(y, Tensor) and (u := drop_brand(y.uop, brand)) is not y.uop else y
+
+
 def _is_last(u: UOp, brand: Scope) -> bool:
     """Return whether `brand` is the only brand open in `u`.
 

@@ -50,6 +50,17 @@ def checked(f: F) -> F:
     return cast(F, call)
 
 
+def hide_unknown(f: F) -> F:
+    """Leave the last parameter, `**unknown`, out of the signature of a function that calls `check_call` for it.
+
+    This is `checked` without a wrapper, for a function that is called often.
+    """
+    signature = inspect.signature(f)
+    known = signature.replace(parameters=list(signature.parameters.values())[:-1])
+    setattr(f, "__signature__", known)  # noqa: B010  mypy: no attribute of a function
+    return f
+
+
 def check_call(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Raise if a public function does not accept these arguments, such as an option that only JAX has."""
     if hasattr(f, "__wrapped__"):  # the result of a transform, which accepts the arguments of a user's function

@@ -23,10 +23,10 @@ from tinygrad import Tensor, dtypes
 
 from branded import tree
 from branded.core.analysis.aliasing import merge_writes
-from branded.core.boundary import drop_brand, enter_recorded, exit_brand
+from branded.core.boundary import enter_recorded, exit_brand, without_brand
 from branded.core.brand import Brand, as_size, make_brand
 from branded.core.chunks import WHOLE, ChunkOptions, Draws, lookers
-from branded.core.entry import mark_results
+from branded.core.entry import check_call, hide_unknown, mark_results
 from branded.core.sharding.layout import as_devices, devices_of, even_sizes
 from branded.core.strict import check_effects, check_results
 from branded.core.tracing.recording import is_recording
@@ -147,6 +147,7 @@ def vmap(
     devices: str | Sequence[str] | None = None,
     strict: bool = False,
 ) -> _Decorator[Any, Any, Any]: ...
+@hide_unknown
 def vmap(
     f: Callable[..., Any] | None = None,
     in_axes: Axes = 0,
@@ -161,6 +162,7 @@ def vmap(
     save: str | os.PathLike[str] | None = None,
     devices: str | Sequence[str] | None = None,
     strict: bool = False,
+    **unknown: Any,
 ) -> Any:
     """Map a function over a new axis: `vmap(f)(xs)` equals `stack([f(x) for x in xs])`, without a loop.
 
@@ -213,6 +215,8 @@ def vmap(
 
     Source: E. Z. Yang, "vmap in Haskell" (2020); `jax.vmap`; `torch.func.vmap` for `chunk_size` and `randomness`.
     """
+    if unknown:
+        check_call(vmap, (f,), unknown)
     f = None if f is None else _function(f)
     where = caller(2, "vmap")
     axis_size = None if axis_size is None else as_size(axis_size, "axis_size")
@@ -383,16 +387,11 @@ class MappedCall:
         if b.has_writes and not is_recording():
             us = merge_writes(us, b)
         outputs = map(tensor, exit_brand(us, b, positions, self.size))
-        new = [_shared(y, b) if a is None else next(outputs) for y, a in zip(leaves, axes, strict=True)]
+        new = [without_brand(y, b) if a is None else next(outputs) for y, a in zip(leaves, axes, strict=True)]
         return tree.rebuild(out, iter(new))
 
     def _result(self, out: Any, i: int) -> str:
         return tree.paths(out, "the result")[i]
-
-
-def _shared(y: Any, b: Brand) -> Any:
-    """Remove `b` from the graph of a result that does not vary over it."""
-    return tensor(u) if isinstance(y, Tensor) and (u := drop_brand(y.uop, b)) is not y.uop else y
 
 
 def _axes_of_leaves(axes: Axes, x: Any, option: str, where: str) -> list[tree.Axis]:

@@ -12,7 +12,8 @@ from typing import Any
 
 from tinygrad import Tensor
 
-from branded.graph.scope import without_rule_block
+from branded.errors import RandomnessError
+from branded.graph.scope import open_brands, without_rule_block
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.tinygrad_lock import serial
 
@@ -20,6 +21,11 @@ from branded.tinygrad_compat.tinygrad_lock import serial
 def _wrap_next_counter(original: Callable[..., Any]) -> Callable[..., Any]:
     @serial
     def next_counter(device: str, num: int) -> tuple[Tensor, Tensor]:
+        if not all(b.is_program for b in open_brands()):  # `hooks.rand` samples outside of all brands
+            raise RandomnessError(
+                "randomness: this random function is tinygrad's own, taken from Tensor before branded replaced it",
+                fix="call it as an attribute of Tensor, such as Tensor.rand(...), in the function",
+            )
         counters: dict[str, Tensor] = Tensor.__dict__[private_api.COUNTERS]
         if device not in counters:
             original(device, 0)

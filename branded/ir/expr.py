@@ -13,7 +13,7 @@ from branded import tree
 from branded.control_flow import effects
 from branded.core.axis_names import axes_text
 from branded.core.boundary import batch_values
-from branded.core.entry import entry
+from branded.core.entry import checked, entry
 from branded.core.tracing.dry_run import writes_undone
 from branded.core.tracing.effect_tokens import body
 from branded.core.validation.arguments import ChosenArguments, check_function
@@ -280,6 +280,7 @@ def _values(x: Tensor) -> Any:
     return (x.shape, x.dtype, None if row_of(x.uop) else repr(x.tolist()))
 
 
+@checked
 def make_expr(f: Callable[..., Any], *, static_argnums: int | Sequence[int] = ()) -> Callable[..., Expr]:
     """Trace `f` into a typed program: `make_expr(f)(*args)` is its program for arguments of these types.
 

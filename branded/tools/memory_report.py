@@ -11,7 +11,7 @@ from tinygrad.uop.ops import UOp
 from branded import tree
 from branded.chunking.footprint import Footprint, footprint
 from branded.compile.jit import Jitted
-from branded.core.entry import entry
+from branded.core.entry import checked, entry
 from branded.core.tracing.dry_run import dry_run
 from branded.core.validation.arguments import call_checked, check_function
 from branded.errors import BrandedError
@@ -82,6 +82,7 @@ class Memory(NamedTuple):
         return "\n".join([f"{readable(self.peak)} at most: {', '.join(parts)}", *map(str, self.largest)])
 
 
+@checked
 def memory(f: Callable[..., Any]) -> Callable[..., Memory]:
     """Return a function that computes the peak memory of `f(*args)` before anything runs.
 

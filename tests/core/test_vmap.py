@@ -7,14 +7,15 @@ import functools
 import inspect
 import threading
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pytest
 from tinygrad import Context, Tensor, TinyJit, dtypes, function, nn
 from tinygrad.helpers import GlobalCounters
 
-from branded import register_pytree_node, vmap
+from branded import index_update, register_pytree_node, vmap
+from branded.errors import CallError, RandomnessError
 from branded.graph.scope import open_brands
 from tests.support.by_numpy import read
 
@@ -600,3 +601,22 @@ def test_numpy_mask_selects_the_same_entries_of_each_example(name: str) -> None:
         example[index] = 0
     if name != "nothing":
         close(vmap(zeroed)(Tensor(x)), wanted)
+    if name != "new axis":
+        close(vmap(lambda example: index_update(example, index, 0.0))(Tensor(x)), wanted)
+
+
+def test_unknown_option_lists_parameters() -> None:
+    with pytest.raises(
+        CallError, match=r"vmap: got an unexpected keyword argument 'in_dims'\n  parameters: f, in_axes"
+    ):
+        vmap(lambda x: x, in_dims=0)  # type: ignore[call-overload]
+    assert "unknown" not in inspect.signature(vmap).parameters
+
+
+@pytest.mark.parametrize("randomness", ["error", "different"])
+def test_rand_from_before_the_hooks_is_rejected(randomness: Literal["error", "different"]) -> None:
+    """`rand = Tensor.rand`, executed before the first use of branded, keeps tinygrad's function."""
+    rand = super(Tensor, Tensor).rand
+    with pytest.raises(RandomnessError, match="tinygrad's own"):
+        vmap(lambda x: x + rand(4), randomness=randomness)(Tensor.ones(3, 4))
+    assert vmap(lambda x: x + Tensor.rand(4), randomness="same")(Tensor.ones(3, 4)).shape == (3, 4)

@@ -19,6 +19,7 @@ from branded import (
     errors,
     fori_loop,
     grad,
+    jit,
     jvp,
     map,
     pmean,
@@ -73,6 +74,20 @@ DERIVATIVES = {
         """\
             grad: got an unexpected keyword argument 'allow_int'
               parameters: f, argnums, has_aux""",
+    ),
+    "an option of JAX's jit": Golden(
+        lambda: jit(lambda x: x, backend="cpu")(X),  # type: ignore[call-overload]
+        errors.CallError,
+        """\
+            jit: got an unexpected keyword argument 'backend'
+              parameters: f, static_argnums, static_argnames, donate_argnums, donate_argnames, tune""",
+    ),
+    "an option of JAX's psum": Golden(
+        lambda: vmap(lambda x: psum(x, "i", axis_index_groups=None), axis_name="i")(X),  # type: ignore[call-overload]
+        errors.CallError,
+        """\
+            psum: got an unexpected keyword argument 'axis_index_groups'
+              parameters: x, axis_name""",
     ),
     "a vector": Golden(
         lambda: grad(lambda x: x * 2)(X),
