@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 from tinygrad import Tensor
 
 from branded import tree
-from branded.errors import CallError
+from branded.errors import BrandedError, CallError
 from branded.tinygrad_compat import activation, result_marks
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -29,8 +29,9 @@ def entry(f: F) -> F:
                 return f(*args, **kwargs)
             with activation.running_block():
                 return mark_results(f(*args, **kwargs))
-        except TypeError:
-            check_call(f, args, kwargs)
+        except TypeError as error:
+            if not isinstance(error, BrandedError):
+                check_call(f, args, kwargs)
             raise
 
     return cast(F, enter)
@@ -43,8 +44,9 @@ def checked(f: F) -> F:
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             return f(*args, **kwargs)
-        except TypeError:
-            check_call(f, args, kwargs)
+        except TypeError as error:
+            if not isinstance(error, BrandedError):
+                check_call(f, args, kwargs)
             raise
 
     return cast(F, call)
