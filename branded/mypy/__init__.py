@@ -17,6 +17,7 @@ A row is the set of brands in `Vec[S | S1]`. Start with `hooks`, then `transform
 - `algebra`         rows, and the trees of values that carry them
 - `brand_env`       fresh brands, and the brands that are open
 - `batch_kinds`     whether a value is, holds or may hold a batched tensor
+- `consequences`    which errors of mypy follow from errors of the plugin
 - `leaves`          leaves that can be mapped over, and leaves that can be stacked
 - `callables`       signatures of callables, and synthetic calls
 - `operands`        the rows that the operands of a call contribute

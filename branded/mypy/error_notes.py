@@ -13,11 +13,12 @@ from mypy.errors import ErrorInfo, Errors, ErrorWatcher
 
 from branded.mypy.analysis.source_digest import code_at
 from branded.mypy.codes import READ, is_brand_code
-from branded.mypy.rows.brand_env import is_consequence, past_watchers, replace_errors
-from branded.mypy.rows.hints import is_own_self, notes_for, truth_of
+from branded.mypy.rows.brand_env import past_watchers, replace_errors
+from branded.mypy.rows.consequences import hide, is_consequence
+from branded.mypy.rows.hints import Argument, argument_of, is_own_self, notes_for, truth_of, without_position
 
-_CODES = {"list-item", "dict-item"}
-"""The codes of errors that mypy reports for each item of a display; the first one is enough."""
+_CODES = {"list-item", "dict-item", "arg-type"}
+"""The codes of errors that mypy reports for each item of a display or argument of a call; the first one is enough."""
 
 
 class _Notes:
@@ -26,6 +27,8 @@ class _Notes:
     def __init__(self, errors: Errors) -> None:
         self.errors = errors
         self.watcher = ErrorWatcher(errors, filter_errors=self.filter)
+        self.argument: tuple[str, Argument] | None = None
+        """The file of the last error about an argument, and that argument."""
 
     def filter(self, file: str, info: ErrorInfo) -> bool:
         if info.severity != "error":
@@ -37,10 +40,14 @@ class _Notes:
         if info.blocker or is_ours:
             return False
         told = self.errors.error_info_map.get(file, ())
-        causes = [e for e in told if e.severity == "error" and is_brand_code(e.code)]
-        if is_consequence(info, causes) or is_own_self(info.message):
-            return True
         code = info.code.code if info.code is not None else ""
+        is_any = code == "no-any-return"  # an expression with an error is Any, whatever the error is
+        causes = [e for e in told if e.severity == "error" and not e.hidden and (is_any or is_brand_code(e.code))]
+        if is_consequence(info, causes):
+            hide(self.errors, file, info)
+            return True
+        if is_own_self(info.message) or self._is_swapped(file, info):
+            return True
         message, notes = asked or (info.message, notes_for(info.message))
         if not notes:
             return False
@@ -54,10 +61,21 @@ class _Notes:
         return True
 
     def _is_told(self, file: str, info: ErrorInfo) -> bool:
-        """Return whether another item of the display has the same error."""
-        differ = info.message.partition(" has ")[2]
+        """Return whether another item of the display, or another argument of the call, has the same error."""
         told = (e for e in self.errors.error_info_map.get(file, ()) if e.line == info.line and e.code is info.code)
-        return any(e.message != info.message and e.message.partition(" has ")[2] == differ for e in told)
+        same = (e.message for e in told if without_position(e.message) == without_position(info.message))
+        return any(message != info.message for message in same)
+
+    def _is_swapped(self, file: str, info: ErrorInfo) -> bool:
+        """Return whether an argument and the one of the last error have each other's types, after a note about both."""
+        argument = argument_of(info.message)
+        (other_file, other), self.argument = self.argument or ("", None), (file, argument) if argument else None
+        if argument is None or other is None or file != other_file or not argument.is_swapped_with(other):
+            return False
+        self.argument = None  # mypy may check the call again
+        with past_watchers(self.errors):
+            self._add(info, info.code, f"  try:   swap the arguments {other.position} and {argument.position}", "note")
+        return True
 
     def _report(self, info: ErrorInfo, notes: list[str]) -> None:
         """Report an error and its notes; the other watchers have seen it."""

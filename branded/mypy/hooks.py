@@ -148,6 +148,7 @@ class BrandedPlugin(Plugin):
             external_calls.SORT: external_calls.reject_batched_arguments,
             PARTIAL_CALL: self.instances.called_partial,
             "functools._lru_cache_wrapper.__call__": self.instances.called_cached,
+            "functools._SingleDispatchCallable.__call__": self._dispatched,
             ENTER: partial(vec_signature, scope=scope),
             UNVEC: partial(unvec_signature, scope=scope),
         }
@@ -253,6 +254,11 @@ class BrandedPlugin(Plugin):
             return self.transforms.called_lambda(ctx) or self.instances.called(ctx, node) or ctx.default_signature
 
         return called
+
+    def _dispatched(self, ctx: MethodSigContext) -> FunctionLike:
+        """Return the signature of a call of a `singledispatch` function, as of a call of the function itself."""
+        node = getattr(ctx.default_signature, "definition", None)
+        return self.instances.called(ctx, node) or ctx.default_signature
 
     def _replaced(self, ctx: FunctionSigContext) -> FunctionLike:
         """Return the signature of `replace(p, position=x)`, as of a call of the class."""

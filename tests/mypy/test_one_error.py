@@ -61,6 +61,34 @@ CASES = {
         "A, B = Tensor.rand(5, 3), Tensor.rand(4, 3)\nD = vmap(read)(A, B)\nprint(D.min(axis=1).numpy())\n",
         ("app", "D ="),
     ),
+    "two arguments in the wrong order": (
+        'def read(x: Tensor, p: dict[str, Tensor]) -> Tensor:\n    return x * p["w"]\n',
+        'P = {"w": Tensor.rand(2)}\nprint(vmap(lambda x: x)(read(P, Tensor.rand(2))))\n',
+        ("app", "print"),
+    ),
+    "two batched arguments of a function that is not": (
+        "def read(x: Tensor, y: Tensor) -> Tensor:\n    return x.item() * y\n",
+        f"{ROWS}print(vmap(lambda a: read(a, a))(Tensor.rand(3)))\n",
+        ("app", "print"),
+    ),
+    "a key that a dict does not have": (
+        "def read(x: Tensor) -> Tensor:\n    return x\n",
+        "from typing import TypedDict\nclass P(TypedDict):\n    w: Tensor\n"
+        'def f(p: P, x: Tensor) -> Tensor:\n    return read(x) * p["c"]\nprint(vmap(f, (None, 0)))\n',
+        ("app", '    return read(x) * p["c"]'),
+    ),
+    "a name that is not open, and a result without the name": (
+        'from branded import psum\ndef read(x: Tensor) -> Tensor:\n    return psum(x, "rows")\n',
+        'print(vmap(lambda x: read(x), axis_name="row", out_axes=None)(Tensor.rand(3)))\n',
+        ("app", "print"),
+    ),
+    "a result with other axes than declared": (
+        "def read(x: Tensor) -> Tensor:\n    return x\n",
+        f"{ROWS}from branded import Axes\nclass N(Brand): ...\nclass M(Brand): ...\n"
+        "def gram(x: Axes[N, M]) -> Axes[N, M]:\n    return vmap(lambda a: a * 2, out_axes=1)(x)\n"
+        "def total(x: Axes[N, M]) -> Axes[N, M]:\n    return gram(x) + x\n",
+        ("app", "    return vmap"),
+    ),
 }
 
 

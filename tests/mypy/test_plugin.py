@@ -127,6 +127,20 @@ def test_notes_are_the_same_in_all_runs(daemon: edits.Daemon) -> None:
         assert [declared] == [line for line in said if "try:" in line], said
 
 
+def test_daemon_shows_an_error_again_that_another_error_has_hidden(daemon: edits.Daemon) -> None:
+    rows = "from tinygrad import Tensor\nfrom branded import Vec\nfrom branded.typing import S\n"
+    folder = daemon.folder
+    text = "from lib import low\ndef f(x: Tensor) -> float:\n    return float(x)\ny = vmap(lambda a: f(low(a)))(X)\n"
+    app = project(folder, text, edits.CONFIG)
+    read, number = "float: a value that varies over", 'Argument 1 to "float" has incompatible type "Tensor"'
+    varies, same = "def low(x: Vec[S]) -> Vec[S]:\n    return x\n", "def low(x: Vec[S]) -> Tensor:\n    return X\n"
+    for lib, wanted in ((varies, [read]), (same, [number]), (varies, [read])):
+        (folder / "lib.py").write_text(f"{rows}X = Tensor(1.0)\n{lib}")
+        for said in (edits.by_mypy(folder, folder / "cache"), daemon()):
+            errors = [line for line in said if line.startswith("app.py") and ": error: " in line]
+            assert [next(w for w in (read, number) if w in e) for e in errors] == wanted, (said, app.read_text())
+
+
 def test_one_error_per_item_of_a_list(tmp_path: Path) -> None:
     total = "from branded import Vec\ndef total(xs: list[Tensor]) -> Tensor:\n    return xs[0]\n"
     text = f"xs: list[Tensor] = [X, 1, 'a']\n{total}vmap(lambda a: total([a, a]))(X)\n"

@@ -21,7 +21,7 @@ from mypy.types import AnyType, CallableType, Type, TypeOfAny
 from branded.mypy.analysis.reads import known_brands, reject_batched
 from branded.mypy.analysis.untyped_modules import assigned_to
 from branded.mypy.codes import SHAPE, WRITE
-from branded.mypy.rows.algebra import AXES, TENSOR, VEC, row_of
+from branded.mypy.rows.algebra import AXES, TENSOR, VEC, change, hides_brands, keep_row, row_of
 from branded.mypy.rows.brand_env import checker, show, trying
 from branded.mypy.rows.operands import method_signature
 
@@ -49,7 +49,11 @@ def index_signature(ctx: MethodSigContext) -> CallableType:
             sig = ctx.default_signature
             return sig.copy_modified(arg_types=[AnyType(TypeOfAny.from_error)] * len(sig.arg_types))
     _reject_mask(ctx, "index", "mask.where(x, 0), or masked_select(mask, size=n)")
-    return method_signature(ctx)
+    sig = method_signature(ctx)
+    with trying(api):
+        is_known = not any(hides_brands(api.get_expression_type(e)) for es in ctx.args for e in es)
+    # the types of `slice(0, 1)` are int or Any, for which mypy chooses no overload unless all have the same result
+    return sig.copy_modified(ret_type=change(sig.ret_type, keep_row)) if is_known else sig
 
 
 def reject_mask_write(ctx: MethodContext) -> Type:

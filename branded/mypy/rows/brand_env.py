@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,8 +41,9 @@ from mypy.types import (
 
 from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.source.walk import walk
-from branded.mypy.codes import NAME_TAKEN, OPERAND, OPTION, READ, SHAPE, WRITE, is_brand_code
+from branded.mypy.codes import NAME_TAKEN, OPERAND, OPTION, READ, SHAPE, WRITE
 from branded.mypy.rows.algebra import BRAND, UNKNOWN, Brand, Change, row_variables, rows_in
+from branded.mypy.rows.consequences import hide_consequences
 
 AnyContext = AttributeContext | FunctionContext | FunctionSigContext | MethodContext | MethodSigContext
 PlainCall = Callable[[FunctionSigContext | MethodSigContext, Node | None], CallableType | None]
@@ -136,36 +136,15 @@ def replace_errors(errors: Errors, file: str, line: int) -> None:
             reported[:] = [e for e in reported if not any(e is r for r in replaced)]
 
 
-_ARGUMENT = re.compile(r'Argument (?:\d+|"\w+") to "(\w+)"')
-
-
-def is_consequence(info: ErrorInfo, ours: Sequence[ErrorInfo]) -> bool:
-    """Return whether we have rejected a part of the expression of mypy's error, or the call whose argument it is.
-
-    Then mypy's type of the whole is a guess, and its error about the argument says the same as ours.
-    """
-    first, last = (info.line, info.column), (info.end_line or info.line, info.end_column or info.column)
-    called = _ARGUMENT.match(info.message)
-    calls = [e for e in ours if called and e.message.partition(":")[0].rpartition(".")[2] == called[1]]
-    return any(first <= (e.line, e.column) < last for e in ours) or any(
-        (e.line, e.column) <= first and last <= (e.end_line or e.line, e.end_column or e.column) for e in calls
-    )
-
-
 def add_errors(api: TypeChecker, errors: Sequence[ErrorInfo]) -> None:
     """Report errors that were found in a trial, each place once."""
     if not errors:
         return
     kept = new_errors(errors, () if _trials else _reported_places(api, {e.line for e in errors}))
     times_told[0] += len(kept) < len(errors)
-    for e in kept:
-        e.target = (
-            e.target if _trials else _target(api)
-        )  # the unit that mypy's daemon checks, not the body that was checked
-    ours = [e for e in kept if e.code in ONE_PLACE and e.severity == "error"]
-    if ours and not _trials:  # mypy may have checked the body before
-        reported = api.errors.error_info_map.get(api.errors.file, [])
-        reported[:] = [e for e in reported if is_brand_code(e.code) or not is_consequence(e, ours)]
+    if not _trials:
+        _set_target(kept, api)
+        hide_consequences(api.errors, [e for e in kept if e.code in ONE_PLACE and e.severity == "error"])
     api.msg.add_errors(kept)
 
 

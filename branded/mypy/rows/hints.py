@@ -20,6 +20,7 @@ _DIFFER = re.compile(
 )
 _DICT = re.compile(rf'^Dict entry \d+ has incompatible type "[^"]*": {_GOT}; expected "[^"]*": {_WANTED}')
 _ARGUMENT = re.compile(r'^Argument (?P<position>"?\w+"?) (?:to "(?P<callee>\w+)"(?: of "(?P<owner>\w+)")? )?has')
+_POSITION = re.compile(r'^(?:Argument|List item|Dict entry) "?\w+"? ')
 _ROW = re.compile(r"\bVec\[(?P<row>[^,\[\]]+)")
 _ASKED = re.compile(r'"(?P<type>Vec\[(?P<row>[^,\[\]]+), [^"]+)" which does not implement __bool__')
 _CHOSEN = re.compile(r'(?:Invalid index type|"__getitem__" of "(?:list|tuple)" matches argument type) "Vec\[')
@@ -53,6 +54,33 @@ class _TypePair(NamedTuple):
     def is_anonymous(self) -> bool:
         """Whether no annotation can name an extra brand, as for a lambda, whose brand is named after its parameter."""
         return any(b.islower() for b in self.extra)
+
+
+class Argument(NamedTuple):
+    """An argument that mypy rejects: the function, its position, its type and the wanted type."""
+
+    callee: str
+    position: str
+    got: str
+    wanted: str
+
+    def is_swapped_with(self, other: Argument) -> bool:
+        """Return whether each of two arguments of a call has the type that the other one needs."""
+        is_other = self.callee == other.callee and self.position != other.position
+        return is_other and (self.got, self.wanted) == (other.wanted, other.got)
+
+
+def argument_of(text: str) -> Argument | None:
+    """Return the argument of a message about tensors; None for other messages."""
+    argument, differ = _ARGUMENT.search(text), _DIFFER.search(text)
+    if argument is None or differ is None or not _TENSORS.search(text):
+        return None
+    return Argument(argument["callee"] or "", argument["position"], differ["got"], differ["wanted"])
+
+
+def without_position(text: str) -> str:
+    """Return a message without the number of an item or argument."""
+    return _POSITION.sub("", text)
 
 
 def no_if(condition: str = "") -> str:

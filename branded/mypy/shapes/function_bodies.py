@@ -222,8 +222,7 @@ class FunctionCalls(Evaluator):
     def declared_variable(self, s: AssignmentStmt, target: Expression, declared: Type, value: Fact) -> Fact:
         """Return the facts of a variable with a declared type, and report a value with other axes."""
         axes = _other_axes(declared, value)
-        is_told = any(line == s.line for line, _ in self.findings)  # a mistake in the value
-        if axes is not None and not is_told and isinstance(value, Shaped):
+        if axes is not None and not self._is_told(s) and isinstance(value, Shaped):
             wrong = f"{getattr(target, 'name', '=')}: the value has the axes {format_axes(value.axes or ())}"
             self.report(s, AXES, f"{wrong}, and {format_axes(axes)} is declared")
         if axes is not None:  # the mistake is also the cause of mistakes where the variable is used
@@ -240,11 +239,15 @@ class FunctionCalls(Evaluator):
             name = f.name if isinstance(f, FuncDef) else "lambda"
             returned = next((s for s in f.body.body if isinstance(s, ReturnStmt)), f)
             wrong = f"{name}: the result has the axes {format_axes(result.axes)}, and {format_axes(axes)} is declared"
-            is_told = any(line == returned.line for line, _ in self.findings)  # a mistake in the value that is returned
-            if returned not in self.misdeclared if path_of(returned) is not None else not is_told:
+            if returned not in self.misdeclared if path_of(returned) is not None else not self._is_told(returned):
                 self.report(returned, ERROR, wrong)
             self.misdeclared.add(returned)
+            return Shaped(None, brands_of(result))  # the mistake is also the cause of mistakes in the callers
         return self.declared(declared, result)
+
+    def _is_told(self, s: Context) -> bool:
+        """Return whether there is a mistake in the value of a statement, or in a function that the statement calls."""
+        return any(s.line in mistake.lines for mistake in self.findings.values())
 
 
 def _result_type(f: FuncDef | LambdaExpr) -> Type | None:

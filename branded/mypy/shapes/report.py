@@ -9,11 +9,12 @@ from mypy.types import CallableType, Instance, NoneType, Type
 
 from branded.mypy.analysis.caches import new_cache
 from branded.mypy.codes import AXES, ERROR, ESCAPE, NAME_TAKEN, OPERAND, READ
-from branded.mypy.rows.brand_env import OpenBrands, Replaceable, checker, fail, give_way
+from branded.mypy.rows.brand_env import OpenBrands, Replaceable, checker, fail, give_way, trying
+from branded.mypy.rows.consequences import hide_consequences
 from branded.mypy.shapes.execute import Interpreter
 
 END = "<end of file>"
-FOUND_BY_TYPES = (AXES, ESCAPE, NAME_TAKEN, OPERAND, READ)
+FOUND_BY_TYPES = (AXES, ERROR, ESCAPE, NAME_TAKEN, OPERAND, READ)
 """The codes of mistakes that types also show in most programs."""
 
 
@@ -76,8 +77,8 @@ def follow_file(api: TypeChecker, scope: OpenBrands) -> None:
     if followed.findings:
         declared.run()
     declared_lines = {f.at.line for f in declared.findings.values()}
-    errors, replaceable = api.errors.error_info_map.setdefault(api.errors.file, []), list[Replaceable]()
-    typed = {info.line for info in errors if info.severity == "error"}
+    errors, replaceable = api.errors.error_info_map.get(api.errors.file, ()), list[Replaceable]()
+    typed = {info.line for info in errors if info.severity == "error" and not info.hidden}
     for f in followed.findings.values():
         may_show = f.code in FOUND_BY_TYPES or f.at.line in declared_lines
         shown = f.lines if may_show else frozenset[int]()  # where types may show the mistake
@@ -86,9 +87,11 @@ def follow_file(api: TypeChecker, scope: OpenBrands) -> None:
         if f.is_note:
             api.note(f.message, f.at, code=ERROR)
         else:
-            n = len(errors)
-            fail(api, f.at, f.code, f.message, *f.notes)
+            with trying(api) as found:  # mypy may report them later, after all operands of an expression
+                fail(api, f.at, f.code, f.message, *f.notes)
+            hide_consequences(api.errors, [e for e in found.filtered_errors() if e.severity == "error"])
+            api.msg.add_errors(found.filtered_errors())
             typed |= {f.at.line} if f.code is ESCAPE else set()  # a read of the value later is the same mistake
             if shown:
-                replaceable.append((shown, errors[n:]))
+                replaceable.append((shown, found.filtered_errors()))
     give_way(api.errors.file, replaceable)

@@ -49,6 +49,8 @@ class _Names:
         self.texts: list[str] = []
         self.are_known = True
         self.wrong: Type | None = None
+        self.is_closed = False
+        """Whether an error has said that a name is not the name of an open brand."""
 
     def add(self, t: Type) -> None:
         t = get_proper_type(t)
@@ -86,10 +88,12 @@ def _read_names(call: TransformCall) -> _Names:
     if names.wrong is not None:
         fix = "try:   pass a subclass of Brand, the string of axis_name, or an open brand"
         call.fail(NAME_UNBOUND, f"{call.show(names.wrong)} is not the name of a brand", fix)
+        names.is_closed = True
     elif call.scope.is_all_known(call.at.line, call.api):
         for text in names.texts:
             if all(brand_name(b) != text for b in call.scope.open) and not may_be_open(text, call.api):
                 _report_unbound(call, repr(text))
+                names.is_closed = True
     return names
 
 
@@ -188,7 +192,7 @@ def _reduce_type(call: TransformCall) -> Type:
     if not call.are_tensors(value, "the value", AXIS_TYPE):
         return value
     number = get_proper_type(value)
-    if names.wrong is not None:
+    if names.is_closed:
         return FAILED
     if call.what == "psum" and isinstance(number, Instance) and number.type.fullname in NUMBERS - {"builtins.bool"}:
         return remove_instance_last_known_values(value)
@@ -219,7 +223,7 @@ def _exchange_type(call: TransformCall) -> Type:
     if not call.are_tensors(value, "the value", AXIS_TYPE):
         return value
     row = unique_brands(value)
-    if names.wrong is not None or _are_closed(call, names, row):
+    if names.is_closed or _are_closed(call, names, row):
         return FAILED
     brands = _varying_brands(call, names, row)
     call.scope.crossed += brands
@@ -229,7 +233,7 @@ def _exchange_type(call: TransformCall) -> Type:
 def _index_type(call: TransformCall) -> Type:
     """Return the type of `axis_index(Users)`."""
     names = _read_names(call)
-    if names.wrong is not None or _are_closed(call, names, []):
+    if names.is_closed or _are_closed(call, names, []):
         return FAILED
     brands = _varying_brands(call, names, [])
     if len(brands) < len(names.brands):

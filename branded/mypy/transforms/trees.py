@@ -77,13 +77,17 @@ def _node_class(t: ProperType) -> TypeInfo | None:
 
 
 def _map_class(call: TransformCall, t: ProperType, info: TypeInfo, trees: Sequence[Type]) -> Type:
-    """Return the same class with the brands that `f` returns for a tensor with the brands of all trees."""
+    """Return the same class with the brands that `f` returns for a tensor with the brands of all trees.
+
+    A class without rows stays the same only if the results have no brands.
+    """
     rows = [b for tree in trees for b in unique_brands(tree)]
     f = call.expression("f")
-    if f is None or not has_rows(info) or any(hides_brands(tree) for tree in trees):
+    if f is None or any(hides_brands(tree) for tree in trees):
         return UNKNOWN
-    row = row_of(call.result(f, [call.vec(list(dict.fromkeys(rows)))] * len(trees)))
-    return UNKNOWN if row is None else change(t, lambda _: row)
+    check = call.result if has_rows(info) else call.trial
+    row = row_of(check(f, [call.vec(list(dict.fromkeys(rows)))] * len(trees)))
+    return UNKNOWN if row is None or (row and not has_rows(info)) else change(t, lambda _: row)
 
 
 def _leaf_type(call: TransformCall) -> Type | None:
