@@ -66,9 +66,14 @@ CASES = {
         'P = {"w": Tensor.rand(2)}\nprint(vmap(lambda x: x)(read(P, Tensor.rand(2))))\n',
         ("app", "print"),
     ),
-    "two batched arguments of a function that is not": (
+    "two batched arguments of a function of one example": (
         "def read(x: Tensor, y: Tensor) -> Tensor:\n    return x.item() * y\n",
         f"{ROWS}print(vmap(lambda a: read(a, a))(Tensor.rand(3)))\n",
+        ("app", "print"),
+    ),
+    "two mapped arguments of a function of one example": (
+        "def read(x: Tensor, y: Tensor) -> Tensor:\n    return x.item() * y\n",
+        f"{ROWS}print(vmap(read)(Tensor.rand(3), Tensor.rand(3)))\n",
         ("app", "print"),
     ),
     "a key that a dict does not have": (

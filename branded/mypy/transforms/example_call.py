@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from mypy.checker import TypeChecker
-from mypy.errorcodes import CALL_ARG, CALL_OVERLOAD, NO_UNTYPED_CALL, TRUTHY_BOOL
+from mypy.errorcodes import CALL_ARG, CALL_OVERLOAD, NO_UNTYPED_CALL, TRUTHY_BOOL, ErrorCode
 from mypy.errors import ErrorInfo
 from mypy.nodes import ARG_NAMED, ARG_POS, CallExpr, Context, Expression, LambdaExpr, RefExpr, TempNode
 from mypy.plugin import FunctionSigContext
@@ -81,11 +81,13 @@ class ExampleCall(NamedTuple):
                 again = api.get_expression_type(other)
             if not more.has_new_errors():
                 return again
+        explained = set[ErrorCode | None]()
         for error in errors.filtered_errors():
             if is_brand_code(error.code) or error.code is TRUTHY_BOOL:  # in the body of f
                 add_errors(api, [error])
-            elif error.severity == "error" and error.code is not NO_UNTYPED_CALL:
+            elif error.severity == "error" and error.code is not NO_UNTYPED_CALL and error.code not in explained:
                 self._explain(error)
+                explained.add(error.code)  # the other arguments may be wrong for the same reason
                 inside = AnyType(TypeOfAny.from_error)
         return inside
 

@@ -5,6 +5,7 @@ import functools
 import logging
 import operator
 from dataclasses import dataclass
+from typing import assert_type
 
 from tinygrad import Tensor
 
@@ -70,6 +71,18 @@ def _(value: Tensor) -> float:
 
 
 vmap(lambda a: a * describe(a) + describe("b"))(x)
+
+
+@functools.singledispatch
+def weighted(value: Tensor, by: Tensor) -> Tensor:
+    return value * by
+
+
+vmap(weighted, in_axes=(0, None))(x, y[0])
+vmap(lambda a: vmap(lambda b: weighted(a, b))(y))(x)
+
+# --- a slice as an object
+assert_type(x[slice(0, 1)], Tensor)
 
 
 # --- an index that is no mask

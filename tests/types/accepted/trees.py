@@ -330,6 +330,15 @@ assert_type(vmap(lambda a: tree.map(lambda p, g: p - g, {"w": y}, {"w": a}))(x),
 # --- tree.map of leaves of different lengths
 tree.map(lambda a: a * 2, {"w": Tensor([1.0, 2.0]), "b": Tensor([0.5])})
 
+
+# --- tree.map of a class without brands
+@dataclass
+class Weights:
+    w: Tensor
+
+
+assert_type(tree.map(lambda p: p * 2, Weights(x)), Weights)
+
 # --- tree.map of per-example and shared leaves
 vmap(lambda a: reveal_type(tree.map(lambda p, g: p - g, [y], [a])))(x)  # N: list[branded.vec.Vec[a,
 
