@@ -64,7 +64,7 @@ def test_entries_of_all_magnitudes(dtype: str, descending: bool) -> None:
         for few_values in (x, np.sort(x, axis=-1), R.permuted(np.repeat(x[..., :1], x.shape[-1], -1), axis=-1)):
             want = order(few_values, descending)
             values = np.take_along_axis(few_values, want, -1)
-            for k in sorted({min(k, x.shape[-1]) for k in (1, 5, 64, 65, 10_000)}):
+            for k in sorted({min(k, x.shape[-1]) for k in (1, 5, 8, 9, 33, 64, 65, 10_000)}):
                 np.testing.assert_array_equal(in_c(few_values, k, descending, indices=True), want[..., :k])
                 np.testing.assert_array_equal(in_c(few_values, k, descending, indices=False), values[..., :k])
 

@@ -1,4 +1,7 @@
-"""Stable sorting of rows in C: LSD radix sort, insertion for short rows, and one pass for the first few entries.
+"""Stable sorting of rows in C: LSD radix sort, insertion for short rows, and two passes for the first few entries.
+
+The first pass over a row finds an upper bound of the keys of the first entries, with vectors and without branches. The
+second pass inserts the few entries within the bound.
 
 The keys are unsigned ints in the order of the entries. All NaNs have the greatest key, and both zeros have the same
 key.
@@ -63,17 +66,47 @@ static void insert(struct entry *e, i64 at, KEY key, int index) {
   for (; at > 0 && e[at - 1].key > key; at--) e[at] = e[at - 1];
   e[at].key = key, e[at].index = index;
 }
-static struct entry *first(const BITS *x, BITS turn, i64 n, i64 k, struct entry *e) {
+// an upper bound of the k-th key: the k-th of the least keys of WIDTH parts of the row
+static BITS bound(const BITS *x, BITS turn, i64 n, i64 k) {
+  BITS least[WIDTH], ranks[WIDTH] = {0}, top = (BITS)-1;
+  if (n < 2 * WIDTH) return top;
+  for (i64 q = 0; q < WIDTH; q++) least[q] = key(x[q]) ^ turn;
   LOOP
-  for (i64 i = 0; i < k; i++) insert(e, i, (KEY)(BITS)(key(x[i]) ^ turn), (int)i);
-  for (i64 i = k; i < n; i += BLOCK) {
+  for (i64 i = WIDTH; i + WIDTH <= n; i += WIDTH)
+    for (i64 q = 0; q < WIDTH; q++) {
+      BITS y = key(x[i + q]) ^ turn;
+      least[q] = y < least[q] ? y : least[q];
+    }
+  LOOP
+  for (i64 i = 0; i < WIDTH; i++)
+    for (i64 q = 0; q < WIDTH; q++) ranks[q] += least[i] <= least[q];
+  for (i64 q = 0; q < WIDTH; q++) {
+    BITS y = ranks[q] >= k ? least[q] : (BITS)-1;
+    top = y < top ? y : top;
+  }
+  return top;
+}
+static struct entry *first(const BITS *x, BITS turn, i64 n, i64 k, struct entry *e) {
+  BITS most = bound(x, turn, n, k);
+  i64 found = 0;
+  LOOP
+  for (i64 i = 0; i < n; i += BLOCK) {
+    BITS keys[BLOCK];
     i64 count = n - i < BLOCK ? n - i : BLOCK;
-    BITS keys[BLOCK], last = (BITS)e[k - 1].key;
-    int any = count < BLOCK;
-    if (!any) for (i64 q = 0; q < BLOCK; q++) any |= (keys[q] = key(x[i + q]) ^ turn) < last;
-    if (count < BLOCK) LOOP for (i64 q = 0; q < count; q++) keys[q] = key(x[i + q]) ^ turn;
+    unsigned small = 0;
+#define NOTE(q) keys[q] = key(x[i + q]) ^ turn, small |= (unsigned)(keys[q] <= most) << q
+    if (count == BLOCK) for (i64 q = 0; q < BLOCK; q++) NOTE(q);
+    else LOOP for (i64 q = 0; q < count; q++) NOTE(q);
     LOOP
-    for (i64 q = 0; any && q < count; q++) if (keys[q] < e[k - 1].key) insert(e, k - 1, keys[q], (int)(i + q));
+    for (; small; small &= small - 1) {
+      i64 q = __builtin_ctz(small);
+      if (keys[q] > most) continue;
+      if (found < k) found++;
+      insert(e, found - 1, keys[q], (int)(i + q));
+      if (found < k) continue;
+      if (!e[k - 1].key) return e;
+      most = (BITS)e[k - 1].key - 1;
+    }
   }
   return e;
 }
@@ -175,7 +208,7 @@ def _method(x: DType, rows: int, n: int, k: int, indices: bool) -> str:
 
 
 @functools.cache
-def source(dtype: DType, method: str) -> str:
+def source(dtype: DType, method: str, width: int = _BLOCK) -> str:
     """Return the C function for rows of one dtype by one method; clang would take 0.3 s for all."""
     bits = _UNSIGNED[dtype.itemsize]
     is_unsigned = dtypes.is_unsigned(dtype) or dtype == dtypes.bool
@@ -187,6 +220,7 @@ def source(dtype: DType, method: str) -> str:
         function, start, found, end = _METHODS[method]
         rows = _ROWS.replace("START", start).replace("FOUND", found).replace("END", end)
         text = (_ENTRIES + function + rows).replace("KEY_OF_BITS", body).replace("BLOCK", str(_BLOCK))
+        text = text.replace("WIDTH", str(width))
         text = text.replace("KEY", "u64" if bits == "u64" else "unsigned")
     text = (_BEFORE + text).replace("LANES", str(_LANES)).replace("BITS", bits)
     return batches.BEFORE + text + batches.entry("branded_sort", "go(&j);")
@@ -208,5 +242,6 @@ def _sort(descending: bool, indices: bool, results: Sequence[ArrayType], args: S
     work = examples * n * (1 if k <= _FEW and k * k <= 2 * n else 2 * x.dtype.itemsize)
     by = batches.shared(work, steps, results, examples)
     numbers = [host_kernels.memory_table(), 0, descending + 2 * indices, n, 0, k, *steps, *by]
-    text = source(x.dtype, _method(x.dtype, examples, n, k, indices))
+    method = _method(x.dtype, examples, n, k, indices)
+    text = source(x.dtype, method, max(_BLOCK, 2 << (k - 1).bit_length()) if method == "first" else _BLOCK)
     return batches.c_function(text, "branded_sort", numbers)
