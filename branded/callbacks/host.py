@@ -145,6 +145,7 @@ class Host(Primitive):
     made: ClassVar[weakref.WeakValueDictionary[Hashable, Host]] = weakref.WeakValueDictionary()
     """The instances that graphs use; equal ones are shared."""
     is_opaque = is_atomic = can_fail = is_local = True
+    part: tuple[Host, int] | None = None
 
     def __init__(
         self,

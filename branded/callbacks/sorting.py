@@ -2,8 +2,9 @@
 
 Values and indices equal the network's: equal entries keep their order, also in descending order. NaN is the largest
 value, as in NumPy. As in JAX, each value has the derivative of the entry at its index: tangents are read at the
-indices, cotangents are added there. Values and indices are separate calls, so an unused result is not computed. For
-`topk`, the call itself returns only the first entries, so no kernel slices its result.
+indices, cotangents are added there. Values and indices are separate calls, so an unused result is not computed; a
+program that uses both has one call. For `topk`, the call itself returns only the first entries, so no kernel slices
+its result.
 """
 
 from __future__ import annotations
@@ -35,11 +36,14 @@ class Sorted(DifferentiableHost):
 
     def __init__(self, descending: bool, first: int, among: int) -> None:
         work = functools.partial(values, descending=descending, first=first)
-        super().__init__("sort", work, by_c=in_c.sort(descending, indices=False), space=among / first)
+        super().__init__("sort", work, by_c=in_c.sort(descending, True, False), space=among / first)
         keys = functools.partial(order, descending=descending, first=first)
         # 64-bit keys or indices, twice, in addition to their inputs
-        by_c = in_c.sort(descending, indices=True)
+        by_c = in_c.sort(descending, False, True)
         self.where = InfallibleHost("argsort", keys, by_c=by_c, space=4.0 * among / first)
+        both = functools.partial(values_and_order, descending=descending, first=first)
+        joint = InfallibleHost("sort", both, by_c=in_c.sort(descending, True, True), space=4.0 * among / first)
+        self.part, self.where.part = (joint, 0), (joint, 1)
         self.first = first
 
     def places(self, x: UOp) -> UOp:
@@ -76,3 +80,9 @@ def order(x: np.ndarray, descending: bool, first: int | None = None) -> np.ndarr
     """Return the indices of the first sorted values; equal entries keep their order."""
     places = np.argsort(x[..., ::-1] if descending else x, axis=-1, kind="stable").astype(np.int32)
     return (x.shape[-1] - 1 - places[..., ::-1] if descending else places)[..., :first]
+
+
+def values_and_order(x: np.ndarray, descending: bool, first: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first sorted values and their indices."""
+    places = order(x, descending, first)
+    return np.take_along_axis(x, places, -1), places

@@ -20,6 +20,7 @@ from branded.backends.cpu.gemm.in_place import in_place, with_mask
 from branded.backends.cpu.renderer import denormal_terms
 from branded.backends.cpu.renderer.loops import cpu_codegen
 from branded.backends.cpu.runtime import native
+from branded.backends.cpu.runtime.host_calls import HostName
 
 Writes = Callable[[UOp], Sequence[int]]
 """A function that returns which arguments a call writes to."""
@@ -62,6 +63,62 @@ def update_in_place(
         used = [_used(call, writes) for call in now]
         done.add(i)
     return _without_unread(now, writes) if done else now, done
+
+
+def join_calls(calls: Sequence[UOp], writes: Writes) -> tuple[UOp, ...]:
+    """Return the calls that compute each intermediate value once, and sort a value once for its order as well."""
+    return _join_hosts(_join_kernels(calls, writes), writes)
+
+
+def _join_kernels(calls: Sequence[UOp], writes: Writes) -> tuple[UOp, ...]:
+    """Return the calls without kernels that compute an intermediate value that another buffer holds already.
+
+    Each host call and each loop has its arguments computed to buffers of its own.
+    """
+    kernels = [call.src[0] for call in calls if call.src[0].op is Ops.SINK]
+    if len(set(kernels)) == len(kernels):
+        return tuple(calls)
+    used, out = [_used(call, writes) for call in calls], list[UOp]()
+    writers = Counter(b for _, written in used for b in written)
+    same, found = dict[UOp, UOp](), dict[Any, int]()
+    for k, (call, (args, written)) in enumerate(zip(calls, used, strict=True)):
+        new = call.substitute(same, walk=True) if not same.keys().isdisjoint(args) else call
+        out.append(new)
+        result = call.src[1] if len(call.src) > 1 else call
+        is_value = result.op is Ops.BUFFER and not result.is_realized and writers[result] == 1
+        if not is_value or written != {result} or args.count(result) > 1 or call.src[0].op is not Ops.SINK:
+            continue
+        key = (call.src[0], new.src[2:], result.dtype, result.max_numel(), result.device)
+        at = found.setdefault(key, k)
+        between = [b for _, later in used[at + 1 : k] for b in later]
+        if at < k and not any(u.buf_uop in between for u in new.src[2:] if not u.is_bound_var):
+            same[result] = calls[at].src[1]
+            out.pop()
+        else:
+            found[key] = k
+    return tuple(out)
+
+
+def _join_hosts(calls: Sequence[UOp], writes: Writes) -> tuple[UOp, ...]:
+    """Return the calls with one call in place of two host callbacks that compute two results of the same work."""
+    out = list(calls)
+    found: dict[Any, int] = {}
+    for k, call in enumerate(calls):
+        name = call.src[0].arg
+        if not isinstance(name, HostName) or name.host.part is None or 0 in name.results[0].shape:
+            continue
+        at = found.setdefault((name.host.part[0], name.args, call.src[2:]), k)
+        earlier = calls[at]
+        if at == k or out[at] is not earlier or earlier.src[0].arg.host.part == name.host.part:
+            continue
+        between = [_used(c, writes) for c in calls[at + 1 : k]]
+        if any(call.src[1] in args or not written.isdisjoint(call.src[2:]) for args, written in between):
+            continue
+        pair = sorted((earlier, call), key=lambda c: int(c.src[0].arg.host.part[1]))
+        joint = HostName(name.host.part[0], [c.src[0].arg.results[0] for c in pair], name.args)
+        out[at] = call.src[0].replace(arg=joint).call(*(c.src[1] for c in pair), *call.src[2:])
+        out[k] = out[at]
+    return tuple(dict.fromkeys(out))
 
 
 def flush_terms(calls: Sequence[UOp], writes: Writes) -> tuple[UOp, ...]:

@@ -24,7 +24,7 @@ from branded.backends.cpu.renderer.materialize_shared import materialize_shared_
 from branded.backends.cpu.runtime import cores, host_calls, native
 from branded.backends.cpu.runtime.native import Address, Ref
 from branded.backends.cuda.launch import launcher
-from branded.compile.kernel_order import find_invariant, flush_terms, order_calls, update_in_place
+from branded.compile.kernel_order import find_invariant, flush_terms, join_calls, order_calls, update_in_place
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.activation import in_engine
 
@@ -247,7 +247,7 @@ def _copy_nothing_from_hosts(linear: UOp) -> UOp:
                 calls[i] = call.replace(src=tuple(ends[0] if u is ends[1] else u for u in call.src))
                 calls.remove(copy)
                 break
-    return linear if len(calls) == len(linear.src) else linear.replace(src=tuple(calls))
+    return linear.replace(src=join_calls(calls, writes))
 
 
 def _ends_of_copy(call: UOp) -> tuple[UOp, UOp] | None:

@@ -41,7 +41,7 @@ def in_c(x: np.ndarray, k: int, descending: bool, indices: bool) -> np.ndarray:
     """Run the C function on memory, without tinygrad."""
     out = np.empty((*x.shape[:-1], k), "int32" if indices else x.dtype)
     types = [[ArrayType(a.shape, TYPES[str(a.dtype)])] for a in (out, x)]
-    function = sorting.sort(descending, indices)(*types)
+    function = sorting.sort(descending, not indices, indices)(*types)
     assert function is not None
     function.run("sort", [out.ctypes.data, x.ctypes.data])
     return out
@@ -152,7 +152,10 @@ def test_only_one_method_is_compiled(shape: tuple[int, int], k: int, indices: bo
 
 CALLS: dict[str, tuple[Any, int, int]] = {
     "first": (lambda x: x.topk(4)[0], 1, 0),
-    "both": (lambda x: x.sort(), 2, 0),
+    "both": (lambda x: x.sort(), 1, 0),
+    "both of a kernel": (lambda x: (x + 1).topk(4), 1, 1),
+    "of two orders": (lambda x: (x.sort()[0], x.argsort(descending=True)), 2, 0),
+    "of two lengths": (lambda x: (x.topk(3)[0], x.topk(4)[1]), 2, 0),
     "read by a kernel": (lambda x: (x.sort()[0], x.sort()[0].sum()), 1, 2),
     "reversed": (lambda x: x.sort()[0].flip(0), 1, 1),
     "returned twice": (lambda x: (x.sort()[0], x.sort()[0]), 1, 2),

@@ -46,16 +46,17 @@ static BITS key(BITS u) { KEY_OF_BITS }
 _ROWS = r"""
 static void go(struct job *j) {
   i64 n = j->m, k = j->k;
-  BITS turn = j->option & 1 ? (BITS)-1 : 0, *values = (BITS *)j->out[0];
-  int *places = (int *)j->out[0];
+  BITS turn = j->option & 1 ? (BITS)-1 : 0, *values = j->option & 2 ? (BITS *)j->out[0] : 0;
+  int *places = j->option & 4 ? (int *)j->out[values != 0] : 0;
   START
   do {
     const BITS *x = (BITS *)j->a;
     struct entry *found = FOUND;
     LOOP
-    for (i64 i = 0; i < k; i++)
-      if (j->option & 2) *places++ = found[i].index;
-      else *values++ = x[found[i].index];
+    for (i64 i = 0; i < k; i++) {
+      if (values) *values++ = x[found[i].index];
+      if (places) *places++ = found[i].index;
+    }
   } while (next(j));
   END
 }
@@ -227,13 +228,15 @@ def source(dtype: DType, method: str, width: int = _BLOCK) -> str:
 
 
 @functools.cache
-def sort(descending: bool, indices: bool) -> InC:
-    """Return the sort of `[..., n]`: the first values `[..., k]`, or their indices, `i32[..., k]`."""
-    return functools.partial(_sort, descending, indices)
+def sort(descending: bool, values: bool, indices: bool) -> InC:
+    """Return the sort of `[..., n]`: the first values `[..., k]`, their indices, `i32[..., k]`, or both."""
+    return functools.partial(_sort, descending, values, indices)
 
 
-def _sort(descending: bool, indices: bool, results: Sequence[ArrayType], args: Sequence[ArrayType]) -> CFunction | None:
-    (x,), (y,) = args, results
+def _sort(
+    descending: bool, values: bool, indices: bool, results: Sequence[ArrayType], args: Sequence[ArrayType]
+) -> CFunction | None:
+    x, y = args[0], results[0]
     is_known = x.dtype in _INFINITY or x.dtype in (*dtypes.ints, dtypes.bool)
     steps = batches.steps(y.shape[:-1], args, (1,))
     if not is_known or steps is None or not x.nbytes * y.nbytes or os.name == "nt":
@@ -241,7 +244,7 @@ def _sort(descending: bool, indices: bool, results: Sequence[ArrayType], args: S
     n, k, examples = x.shape[-1], y.shape[-1], math.prod(y.shape[:-1])
     work = examples * n * (1 if k <= _FEW and k * k <= 2 * n else 2 * x.dtype.itemsize)
     by = batches.shared(work, steps, results, examples)
-    numbers = [host_kernels.memory_table(), 0, descending + 2 * indices, n, 0, k, *steps, *by]
+    numbers = [host_kernels.memory_table(), 0, descending + 2 * values + 4 * indices, n, 0, k, *steps, *by]
     method = _method(x.dtype, examples, n, k, indices)
     text = source(x.dtype, method, max(_BLOCK, 2 << (k - 1).bit_length()) if method == "first" else _BLOCK)
-    return batches.c_function(text, "branded_sort", numbers)
+    return batches.c_function(text, "branded_sort", numbers, len(results))

@@ -68,6 +68,10 @@ class HostWork(Protocol):
     number: int
     """The callback's unique id."""
 
+    @property
+    def part(self) -> tuple[HostWork, int] | None:
+        """The callback that computes this result together with another one, and the index of this result there."""
+
     def work(self, args: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None: ...
 
     def in_c(self, results: Sequence[ArrayType], args: Sequence[ArrayType]) -> CFunction | None: ...
