@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tinygrad import Device, Tensor
+from tinygrad import Device, Tensor, dtypes
 from tinygrad.helpers import Context
 
-from branded import jit, vmap
+from branded import jit, scan, vmap
 from branded.backends.cpu.runtime import native
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.speed import clang_batches, joined_kernels, threaded_compile
@@ -80,3 +80,11 @@ def test_a_program_joins_its_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
         y = jit(vmap(f))(Tensor(x)).numpy()
     np.testing.assert_allclose(y, vmap(f)(Tensor(x)).numpy(), rtol=1e-5)
     assert max(joined) > 1
+
+
+def test_kernels_of_two_devices_have_two_files() -> None:
+    """The kernel that converts the list is compiled for the device of Python, in the same program as its sum."""
+    with Context(CACHELEVEL=0):  # type: ignore[no-untyped-call]
+        x = Tensor([3, 4], dtype=dtypes.bfloat16)
+        total = scan(lambda c, x: (c + x, None), 0, x)[0]
+        assert total.cast(dtypes.float32).item() == 7

@@ -54,7 +54,7 @@ class _Later:
 
 
 _Rendered = list[tuple[int, UOp, _Later]]
-"""Kernels without code, with the indices of their tasks."""
+"""Kernels without code for one compiler, with the indices of their tasks."""
 
 
 def _compile(kernels: _Rendered) -> Sequence[bytes]:
@@ -84,6 +84,9 @@ def compile_kernels(tasks: Sequence[Any], threads: int) -> Iterator[tuple[int, U
             for (number, program, later), code in zip(waiting.pop(job), job.result(), strict=True):
                 yield number, later.done(program, code)
 
+    def start(rendered: _Rendered) -> None:
+        waiting[executor.submit(rendered[-1][2].context.run, _compile, rendered)] = rendered
+
     with _executor()(max(threads, 1)) as executor:
         try:
             for number, (kernel, renderer), options in tasks:
@@ -93,11 +96,14 @@ def compile_kernels(tasks: Sequence[Any], threads: int) -> Iterator[tuple[int, U
                 with Context(**options):  # type: ignore[no-untyped-call]
                     program = private_api.codegen.do_to_program(kernel, one)
                 if later.source:
+                    if rendered and rendered[0][2].compiler is not later.compiler:  # kernels of two devices
+                        start(rendered)
+                        rendered = []
                     rendered.append((number, program, later))
                 else:
                     yield number, program
                 if rendered and (len(rendered) == together or number == tasks[-1][0]):
-                    waiting[executor.submit(later.context.run, _compile, rendered)] = rendered
+                    start(rendered)
                     rendered = []
                 if waiting:
                     yield from finished(0)
