@@ -72,7 +72,6 @@ ENTER, UNVEC = "branded.core.brand.Opened.vec", "branded.core.brand.Opened.unvec
 _ANALYZED = {axes_types.ALIAS, VEC, TENSOR}
 """The names in annotations for which there is a hook; mypy asks about every name."""
 
-DISPATCHED = "functools._SingleDispatchCallable.__call__"
 PARTIAL_CALL = "functools.partial.__call__"
 
 T = TypeVar("T")
@@ -284,8 +283,6 @@ class BrandedPlugin(Plugin):
             return self._indexing if fullname in indexing.INDEXED else self._tensor_method
         if fullname.endswith("._replace") and self._is_generic_in_rows(fullname.rpartition(".")[0]):
             return widening.replace_signature
-        if fullname == DISPATCHED:
-            return widening.accept_batched
         if (hook := self.method_calls.get(fullname)) is not None:
             return hook
         if external_calls.is_ufunc(fullname):

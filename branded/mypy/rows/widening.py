@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from mypy.nodes import DictExpr, Expression, ListExpr, SetExpr, TupleExpr
 from mypy.plugin import FunctionSigContext, MethodSigContext
 from mypy.subtypes import is_same_type
-from mypy.types import AnyType, CallableType, Instance, TupleType, Type, TypeOfAny, get_proper_type
+from mypy.types import CallableType, Instance, TupleType, Type, get_proper_type
 
 from branded.mypy.rows.algebra import CONTAINERS, Brand, add_brands, as_vec, change, holds_tensors, rows_in
 from branded.mypy.rows.brand_env import checker, trying
@@ -72,15 +72,3 @@ def replace_signature(ctx: Call) -> CallableType:
         types[i] = add_brands(types[i], brands)
         rows += brands
     return sig.copy_modified(arg_types=types, ret_type=add_brands(sig.ret_type, rows))
-
-
-def accept_batched(ctx: Call) -> CallableType:
-    """Accept batched arguments for a function whose body is not known, such as one of `functools.singledispatch`."""
-    sig, api = ctx.default_signature, checker(ctx)
-    types = list(sig.arg_types)
-    for i, actuals in enumerate(ctx.args):
-        with trying(api):
-            is_batched = any(rows_in(api.get_expression_type(e)) for e in actuals)
-        if is_batched or holds_tensors(types[i]):
-            types[i] = AnyType(TypeOfAny.special_form)
-    return sig.copy_modified(arg_types=types)
