@@ -36,7 +36,7 @@ class _Notes:
         is_ours, is_shown = is_brand_code(info.code), info.code is None or self.errors.is_error_code_enabled(info.code)
         asked = truth_of(info.message, code_at(file, info)) if not is_ours else None
         if is_shown or asked is not None:
-            replace_errors(self.errors, file, info.line)
+            replace_errors(self.errors, file, info.line, info.message)
         if info.blocker or is_ours:
             return False
         told = self.errors.error_info_map.get(file, ())

@@ -128,11 +128,11 @@ def give_way(file: str, replaceable: list[Replaceable]) -> None:
     _replaceable[file] = replaceable
 
 
-def replace_errors(errors: Errors, file: str, line: int) -> None:
-    """Remove the errors that an error on this line replaces."""
-    reported = errors.error_info_map.get(file, [])
+def replace_errors(errors: Errors, file: str, line: int, message: str) -> None:
+    """Remove the errors that an error on this line replaces, also those about the same operation there."""
+    reported, operation = errors.error_info_map.get(file, []), message.partition(":")[0]
     for lines, replaced in _replaceable.get(file, ()):
-        if line in lines:
+        if line in lines or any(e.line == line and e.message.partition(":")[0] == operation for e in replaced):
             reported[:] = [e for e in reported if not any(e is r for r in replaced)]
 
 
@@ -177,7 +177,7 @@ def fail_at_once(api: TypeChecker, context: Context, code: ErrorCode, message: s
     elif (context.line, context.column, code, _kind(code, message)) in _reported_places(api, (context.line,)):
         return
     if not _trials:
-        replace_errors(api.errors, api.errors.file, context.line)
+        replace_errors(api.errors, api.errors.file, context.line, message)
     reported = api.errors.error_info_map.setdefault(api.errors.file, [])
     before = len(reported)
     with past_watchers(api.errors, n):

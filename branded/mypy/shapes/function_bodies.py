@@ -169,6 +169,7 @@ class FunctionCalls(Evaluator):
         self.sharing.entered.add(node)
         self.frame = frame
         self.yields.append(yielded := Yields(self.uncertain))
+        told = self.told
         try:
             returned = self.execute(node.body.body)
         finally:
@@ -180,7 +181,7 @@ class FunctionCalls(Evaluator):
         result = NONE if returned is None else without_raised(returned)
         result = join(result, NONE) if isinstance(returned, Maybe) else result
         declared = _result_type(node)
-        return self._declared_result(node, declared, result) if declared is not None else result
+        return self._declared_result(node, declared, result, self.told > told) if declared is not None else result
 
     def _is_recursive(self, f: Function) -> bool:
         """Return whether a function is running twice already, or many times for other objects or in other closures."""
@@ -217,7 +218,7 @@ class FunctionCalls(Evaluator):
         p = get_proper_type(declared)
         if isinstance(p, Instance) and p.type.fullname == "builtins.int" and value is UNKNOWN:
             return self.symbol(variable.name, f.line)
-        return self.declared(declared, value) if declared is not None else value
+        return self._with_declared(declared, value) if declared is not None else value
 
     def declared_variable(self, s: AssignmentStmt, target: Expression, declared: Type, value: Fact) -> Fact:
         """Return the facts of a variable with a declared type, and report a value with other axes."""
@@ -225,25 +226,33 @@ class FunctionCalls(Evaluator):
         if axes is not None and not self._is_told(s) and isinstance(value, Shaped):
             wrong = f"{getattr(target, 'name', '=')}: the value has the axes {format_axes(value.axes or ())}"
             self.report(s, AXES, f"{wrong}, and {format_axes(axes)} is declared")
-        if axes is not None:  # the mistake is also the cause of mistakes where the variable is used
-            return Shaped(None, brands_of(value))
-        return self.declared(declared, value)
+        return self._with_declared(declared, value)
 
-    def _declared_result(self, f: FuncDef | LambdaExpr, declared: Type, result: Fact) -> Fact:
+    def _declared_result(self, f: FuncDef | LambdaExpr, declared: Type, result: Fact, is_told: bool) -> Fact:
+        """Return the facts of a result, and report other axes than the declared ones.
+
+        `is_told` says that a mistake was found in the body, which is also the cause of the other axes.
+        """
         p = get_proper_type(declared)
         if isinstance(p, TupleType) and isinstance(result, Tuple) and len(p.items) == len(result.items):
-            items = (self._declared_result(f, t, v) for t, v in zip(p.items, result.items, strict=True))
+            items = (self._declared_result(f, t, v, is_told) for t, v in zip(p.items, result.items, strict=True))
             return Tuple(tuple(items)) if not p.partial_fallback.type.is_named_tuple else result
         axes = _other_axes(declared, result)
         if axes is not None and isinstance(result, Shaped) and result.axes is not None:
             name = f.name if isinstance(f, FuncDef) else "lambda"
             returned = next((s for s in f.body.body if isinstance(s, ReturnStmt)), f)
             wrong = f"{name}: the result has the axes {format_axes(result.axes)}, and {format_axes(axes)} is declared"
-            if returned not in self.misdeclared if path_of(returned) is not None else not self._is_told(returned):
+            is_told |= self._is_told(returned)  # in the value that is returned
+            if not is_told and (path_of(returned) is None or returned not in self.misdeclared):
                 self.report(returned, ERROR, wrong)
             self.misdeclared.add(returned)
-            return Shaped(None, brands_of(result))  # the mistake is also the cause of mistakes in the callers
-        return self.declared(declared, result)
+        return self._with_declared(declared, result)
+
+    def _with_declared(self, declared: Type, value: Fact) -> Fact:
+        """Return the facts that a value and its declared type state, without axes if the two contradict."""
+        if _other_axes(declared, value) is not None:  # the mistake is also the cause of others, where the value is used
+            return Shaped(None, brands_of(value))
+        return self.declared(declared, value)
 
     def _is_told(self, s: Context) -> bool:
         """Return whether there is a mistake in the value of a statement, or in a function that the statement calls."""

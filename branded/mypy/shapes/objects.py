@@ -26,7 +26,7 @@ from mypy.operators import op_methods, reverse_op_methods
 from mypy.types import Instance, TupleType, Type, get_proper_type
 
 from branded.mypy.analysis.external_calls import compares_fields
-from branded.mypy.axes.types import axes_of, has_axes, is_named, is_variable
+from branded.mypy.axes.types import axes_of, is_named, is_variable
 from branded.mypy.codes import ERROR, OPERAND
 from branded.mypy.rows.algebra import TENSOR, VEC
 from branded.mypy.shapes import libraries, tensors
@@ -244,8 +244,11 @@ class Objects(FileState):
         declared = node.type if isinstance(node, Var) else None
         return self.declared(declared, value) if declared is not None else value
 
-    def declared(self, declared: Type, value: Fact) -> Fact:
-        """Return a value with the axes that its annotation names, also for the fields of an unknown object."""
+    def declared(self, declared: Type, value: Fact, outer: tuple[TypeInfo, ...] = ()) -> Fact:
+        """Return a value with the axes that its annotation names, also for the fields of an unknown object.
+
+        `outer` are the classes of the objects that have this one as a field.
+        """
         known = declared_value(declared, value)
         if self.declared_only:
             return known
@@ -257,12 +260,13 @@ class Objects(FileState):
             return known
         p = get_proper_type(declared)
         info = p.partial_fallback.type if isinstance(p, TupleType) else p.type if isinstance(p, Instance) else None
-        names = field_names(info) if info is not None and not info.defn.type_vars else None
+        names = field_names(info) if info is not None and not info.defn.type_vars and info not in outer else None
         nodes = {n: symbol.node for n in names or () if info is not None and (symbol := info.get(n)) is not None}
         types = {n: node.type for n, node in nodes.items() if isinstance(node, Var) and node.type is not None}
-        if not any(map(has_axes, types.values())):
+        items = {n: self.declared(t, UNKNOWN, (*outer, info)) for n, t in types.items() if info is not None}
+        if not any(isinstance(v, Shaped | Mutable) for v in items.values()):
             return known
-        return Mutable("object", {n: self.declared(t, UNKNOWN) for n, t in types.items()}, info, is_declared=True)
+        return Mutable("object", {**items}, info, is_declared=True)
 
     def _default(self, node: SymbolNode | None) -> Fact:
         owner = node.info if isinstance(node, Var) and node.info else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mypy.checker import TypeChecker
+from mypy.errorcodes import INDEX
 from mypy.nodes import CallExpr, ExpressionStmt, Import, ImportBase, MypyFile, TempNode
 from mypy.plugin import FunctionContext
 from mypy.types import CallableType, Instance, NoneType, Type
@@ -77,12 +78,14 @@ def follow_file(api: TypeChecker, scope: OpenBrands) -> None:
     if followed.findings:
         declared.run()
     declared_lines = {f.at.line for f in declared.findings.values()}
-    errors, replaceable = api.errors.error_info_map.get(api.errors.file, ()), list[Replaceable]()
+    errors, replaceable = api.errors.error_info_map.setdefault(api.errors.file, []), list[Replaceable]()
     typed = {info.line for info in errors if info.severity == "error" and not info.hidden}
+    told = {(info.line, info.message.partition(":")[0]) for info in errors if info.severity == "error"}
+    told |= {(info.line, "dict") for info in errors if info.code is INDEX}  # mypy reports the key of an index
     for f in followed.findings.values():
         may_show = f.code in FOUND_BY_TYPES or f.at.line in declared_lines
         shown = f.lines if may_show else frozenset[int]()  # where types may show the mistake
-        if not typed.isdisjoint(shown):
+        if not typed.isdisjoint(shown) or (f.at.line, f.message.partition(":")[0]) in told:
             continue
         if f.is_note:
             api.note(f.message, f.at, code=ERROR)

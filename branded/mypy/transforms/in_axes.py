@@ -42,7 +42,7 @@ from branded.mypy.codes import AXES, AXIS_TYPE, ERROR
 from branded.mypy.rows.algebra import CONTAINERS, UNKNOWN, is_shared, row_of
 from branded.mypy.rows.brand_env import fail
 from branded.mypy.rows.callables import Arg
-from branded.mypy.rows.leaves import fields_of, unmappable
+from branded.mypy.rows.leaves import REGISTERED, fields_of, unmappable
 
 
 def tree_of(e: Expression | None, api: TypeChecker) -> Type:
@@ -223,12 +223,11 @@ def _wrong_axes(
 
 
 def _is_untyped(info: TypeInfo, context: Context, api: TypeChecker) -> bool:
-    """Return whether a class is from a file without `Vec`: the brands of its tensors are not tracked."""
-    if not is_untyped_class(info, api):
-        return False
-    name = info.name
-    note = (
-        f"vmap: {name} is a class without brands, so its tensors are not checked; class {name}(Generic[S]) has brands"
-    )
-    api.note(note, context, code=ERROR)
-    return True
+    """Return whether a class is from a file without `Vec`: its type shows no brands.
+
+    The fields of dataclasses and named tuples are followed all the same, and those of registered classes are not.
+    """
+    if is_untyped_class(info, api) and REGISTERED in info.metadata:
+        unchecked = f"vmap: {info.name} is a class without brands, so its tensors are not checked"
+        api.note(f"{unchecked}; class {info.name}(Generic[S]) has brands", context, code=ERROR)
+    return is_untyped_class(info, api)

@@ -17,8 +17,8 @@ chosen.tolist()
 looped[1].tolist()
 
 # --- a NamedTuple of axes
-vmap(lambda b: b.place * b.mass, in_axes=(Body(None, 0),))(Body(X[0], w))  # N: Body is a class without brands
-vmap(lambda b: b.place * b.mass, in_axes=(Body(0, None),))(Body(X, w[0]))  # N: Body is a class without brands
+vmap(lambda b: b.place * b.mass, in_axes=(Body(None, 0),))(Body(X[0], w))
+vmap(lambda b: b.place * b.mass, in_axes=(Body(0, None),))(Body(X, w[0]))
 
 # --- a dict that is a TypedDict of another file
 vmap(lambda p: pull(p, w), in_axes=({"at": 0, "drag": None},))({"at": X, "drag": w[0]})

@@ -58,4 +58,4 @@ class Pair(NamedTuple):
         return self.left * self.right
 
 
-assert_type(vmap(lambda p: p.product())(Pair(X, w)), Tensor)  # N: vmap: Pair is a class without brands
+assert_type(vmap(lambda p: p.product())(Pair(X, w)), Tensor)

@@ -34,5 +34,5 @@ def step(bodies: Bodies, dt: float) -> Bodies:
 bodies = Bodies(Tensor.arange(6).reshape(3, 2).float(), Tensor.zeros(3, 2), Tensor.ones(3))
 bodies = step(bodies, 0.1)
 worlds = Bodies(Tensor.ones(2, 3, 2), Tensor.zeros(2, 3, 2), Tensor.ones(2, 3))
-moved = vmap(lambda w: step(w, 0.1))(worlds)  # N: Bodies is a class without brands
+moved = vmap(lambda w: step(w, 0.1))(worlds)
 assert bodies.position.shape == (3, 2) and moved.velocity.shape == (2, 3, 2)

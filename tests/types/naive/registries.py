@@ -83,9 +83,9 @@ class Point(NamedTuple):
 
 
 points = Point(x, y)
-replaced = vmap(lambda p: p._replace(b=p.a * 2))(points)  # N: Point is a class without brands
+replaced = vmap(lambda p: p._replace(b=p.a * 2))(points)
 second: Tensor = replaced.b
-moved = vmap(lambda p: p.shifted(p.b).scaled(p.a).split()[1])(points)  # N: Point is a class without brands
+moved = vmap(lambda p: p.shifted(p.b).scaled(p.a).split()[1])(points)
 made = vmap(lambda a, b: Point(a, b)._replace(b=a).shifted(b).a)(x, y)
 
 # --- a lambda that jit compiles

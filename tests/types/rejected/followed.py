@@ -201,7 +201,7 @@ vmap(lambda x: jvp(lambda y: y * 2, (x,), (four,))[1])(four)  # E: jvp: the tang
 # --- a forgotten None and a zip in functions of another file
 spheres = other.Spheres(Tensor.ones(2, 3), Tensor.ones(2))
 rays = Tensor.ones(5, 3)
-vmap(other.nearest)(spheres, rays)  # E: vmap: mapped sizes differ: argument 1['centre'] has 2  N: Spheres is
+vmap(other.nearest)(spheres, rays)  # E: vmap: mapped sizes differ: argument 1['centre'] has 2
 other.both(other.load(), Tensor.ones(4, 2))  # E: vmap: mapped sizes differ: argument 1 has 3 examples, argument 2 has 4
 other.pairs([Tensor.ones(3, 2), Tensor.ones(4, 2)])  # E: vmap: mapped sizes differ: argument 1 has 3 examples
 
@@ -444,7 +444,7 @@ def zipped(data: Ratings) -> Tensor:
 
 
 def of_each(many: Ratings) -> Tensor:
-    return vmap(lambda one: (one.users * one.users.mean(0)).sum())(many)  # N: Ratings is a class without brands
+    return vmap(lambda one: (one.users * one.users.mean(0)).sum())(many)
 
 
 # --- coroutines, async generators and context managers

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial, reduce
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from tinygrad import Tensor
 
@@ -197,3 +197,35 @@ class Bounded(Linear):
 
 Linear(Tensor.ones(3)).best(X)
 Bounded(Tensor.ones(4), 2.0).best(X)
+
+
+# --- in fields of objects that are known by their classes only
+@dataclass(frozen=True)
+class Belief:
+    mean: Tensor
+    var: Tensor
+
+    def std(self) -> float:
+        return self.var.sqrt().item()  # E: item: a value that varies over "b" has no single value to read
+
+
+class Sample(NamedTuple):
+    x: Tensor
+    weight: Tensor
+
+
+@dataclass
+class Nested:
+    belief: Belief
+    parent: "Nested | None"
+
+
+def weighted(s: Sample) -> Tensor:
+    return s.x * s.weight.item()  # E: item: a value that varies over "s" has no single value to read
+
+
+def of_classes(b: Belief, s: Sample, n: Nested) -> None:
+    vmap(lambda b: b.mean * b.std())(b)
+    vmap(weighted)(s)
+    vmap(lambda b, x: x if b.mean > 0 else -x)(b, X)  # E: bool: a value that varies over "b" has no single truth
+    vmap(lambda n: n.belief.mean * n.belief.var.item())(n)  # E: item: a value that varies over "n"

@@ -161,5 +161,5 @@ def spread(s: State, m: Model) -> Tensor:
 
 
 states, model = State(X, Tensor.ones(4)), Model(X, Tensor(0.0))
-vmap(spread, in_axes=(State(0, 1), Model(0, None)))(states, model)  # E: axis 1 of argument 1['var']  N: State  N: Model
-vmap(spread, in_axes=(State(0, 0), Model(1, None)))(states, model)  # E: mapped sizes differ  N: State  N: Model
+vmap(spread, in_axes=(State(0, 1), Model(0, None)))(states, model)  # E: axis 1 of argument 1['var']
+vmap(spread, in_axes=(State(0, 0), Model(1, None)))(states, model)  # E: mapped sizes differ

@@ -1,6 +1,7 @@
 """One mistake gives one error: its consequences are not reported."""
 
 import math
+from collections.abc import AsyncIterator, Callable
 
 from tinygrad import Tensor
 
@@ -116,3 +117,27 @@ def by_int(a: Tensor) -> Tensor:
 
 def in_function() -> None:
     vmap(by_int)(x)
+
+
+# --- a result with the axes in another order, and then uses of it
+def all_pairs(f: Callable[[Tensor, Tensor], Tensor], a: Axes[Users], b: Axes[Items]) -> Axes[Users, Items]:
+    return vmap(lambda v: vmap(lambda u: f(u, v))(a))(b)  # E: all_pairs: the result has the axes (Items:3, Users:2)
+
+
+pairs = all_pairs(lambda u, v: u * v, as_axes(Tensor.ones(2), Users), as_axes(Tensor.ones(3), Items))
+assert pairs.shape == (2, 3)
+print((pairs - Tensor.ones(2, 3)).shape)
+
+
+# --- axes that the types and the shapes show, in a loop
+async def tables() -> AsyncIterator[Axes[Users, Items]]:
+    yield as_axes(Tensor.ones(2, 3), Users, Items)
+
+
+async def scaled() -> None:
+    async for one in tables():
+        vmap(lambda a, b: a * b)(one, one.max(axis=0))  # E: vmap: `Users` of argument 1 is zipped with `Items`
+
+
+# --- a key that mypy reports too
+vmap(lambda a: {"mean": a.mean()})(x)[0]  # E: Invalid index type "int" for "dict[str, Tensor]"
