@@ -263,10 +263,11 @@ class Objects(FileState):
         names = field_names(info) if info is not None and not info.defn.type_vars and info not in outer else None
         nodes = {n: symbol.node for n in names or () if info is not None and (symbol := info.get(n)) is not None}
         types = {n: node.type for n, node in nodes.items() if isinstance(node, Var) and node.type is not None}
-        items = {n: self.declared(t, UNKNOWN, (*outer, info)) for n, t in types.items() if info is not None}
+        inside = (*outer, info) if info is not None else outer
+        items: dict[object, Fact] = {n: self.declared(t, UNKNOWN, inside) for n, t in types.items()}
         if not any(isinstance(v, Shaped | Mutable) for v in items.values()):
             return known
-        return Mutable("object", {**items}, info, is_declared=True)
+        return Mutable("object", items, info, is_declared=True)
 
     def _default(self, node: SymbolNode | None) -> Fact:
         owner = node.info if isinstance(node, Var) and node.info else None
