@@ -133,7 +133,7 @@ def test_daemon_shows_an_error_again_that_another_error_has_hidden(daemon: edits
     text = "from lib import low\ndef f(x: Tensor) -> float:\n    return float(x)\ny = vmap(lambda a: f(low(a)))(X)\n"
     app = project(folder, text, edits.CONFIG)
     read, number = "float: a value that varies over", 'Argument 1 to "float" has incompatible type "Tensor"'
-    varies, same = "def low(x: Vec[S]) -> Vec[S]:\n    return x\n", "def low(x: Vec[S]) -> Tensor:\n    return X\n"
+    varies, same = "def low(x: Vec[S]) -> Vec[S]:\n    return x\n", "def low(x: Vec[S]) -> Tensor:\n    return X + 1\n"
     for lib, wanted in ((varies, [read]), (same, [number]), (varies, [read])):
         (folder / "lib.py").write_text(f"{rows}X = Tensor(1.0)\n{lib}")
         for said in (edits.by_mypy(folder, folder / "cache"), daemon()):
