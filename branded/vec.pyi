@@ -6,7 +6,7 @@ Written by stubs/generate.py from tinygrad's own signatures: change that, not th
 import builtins
 from collections.abc import Callable, Iterator, Sequence
 from types import EllipsisType
-from typing import Any, Generic, Literal, Never, NoReturn, Self, SupportsIndex, TypeAlias, overload
+from typing import Any, Generic, Literal, Never, NoReturn, Protocol, Self, SupportsIndex, TypeAlias, overload
 
 from numpy.typing import NDArray
 from tinygrad import Tensor
@@ -31,7 +31,10 @@ _int: TypeAlias = builtins.int
 _bool: TypeAlias = builtins.bool
 _float: TypeAlias = builtins.float
 _Bound: TypeAlias = SupportsIndex | UOp | None
-_Index: TypeAlias = _int | slice[_Bound, _Bound, _Bound] | EllipsisType | UOp | list[Any] | NDArray[Any] | None
+_Index: TypeAlias = _int | slice[_Bound, _Bound, _Bound] | EllipsisType | UOp | list[Any] | _Array | None
+
+class _Array(Protocol):  # numpy's, also where a checker skips numpy; tinygrad's Tensor takes none
+    def __array__(self) -> Any: ...
 
 MYPY = False  # mypy takes it for true
 

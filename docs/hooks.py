@@ -257,6 +257,8 @@ class Docstrings(griffe.Extension):
 
     def on_function(self, *, func: griffe.Function, **_: Any) -> None:
         """Give an overloaded function the types of its plainest overload; its own parameters are `Any`."""
+        if "unknown" in func.parameters:  # see `hide_unknown`
+            del func.parameters["unknown"]
         own = [*func.parameters]
         overloads = [o for o in func.overloads or () if is_plain(o.parameters, own)]
         if not overloads:

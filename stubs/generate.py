@@ -461,12 +461,14 @@ def vec() -> str:
     return with_aliases(
         [
             HEAD.format(what="`Vec`, as type checkers see it: every method of `Tensor`, typed by rows."),
-            IMPORTS + "from typing import SupportsIndex\n" + TINYGRAD,
+            IMPORTS + "from typing import Protocol, SupportsIndex\n" + TINYGRAD,
             IMPORTS + "from typing_extensions import TypeVarTuple\n" + TINYGRAD,
             "from branded.core.brand import Brand\n",
             ROWS,
             'S_co = TypeVar("S_co", bound=Brand, covariant=True, default=Never)\n_T = TypeVar("_T", default=Tensor)',
-            INDEX.replace("list[Any]", "list[Any] | NDArray[Any]"),  # tinygrad's Tensor takes no array
+            INDEX.replace("list[Any]", "list[Any] | _Array"),
+            "class _Array(Protocol): # numpy's, also where a checker skips numpy; tinygrad's Tensor takes none\n"
+            "    def __array__(self) -> Any: ...\n",
             "MYPY = False  # mypy takes it for true\n",
             "class AnyRow: ...  # to mypy what is in a pattern `Tensor()`: any Vec\n",
             "Whole: TypeAlias = _T  # what a `Vec[Never, T]` is\n",

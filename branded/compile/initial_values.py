@@ -18,6 +18,7 @@ from tinygrad.uop.ops import GroupOp, Ops, UOp
 from branded.compile.computed_graphs import replace_graphs
 from branded.compile.linear_program import buffer_of
 from branded.compile.output_pool import Result, allocate
+from branded.graph.scope import open_brands
 from branded.graph.uops import base_of
 from branded.tinygrad_compat.lazy_numpy import np
 from branded.tinygrad_compat.private_api import _to_np_dtype, all_int
@@ -61,9 +62,12 @@ def _copy(u: UOp) -> UOp | None:
     data = base_of(u.src[0])
     if data.op is not Ops.BUFFER or data.device not in ("NPY", "PYTHON") or not data.is_realized:
         return None
-    out = _copies(u.device, u.shape, u.dtype).take()
-    out.buffer.as_memoryview(force_zero_copy=True)[:] = _memory(data)
-    return out.uop
+    if open_brands():  # a write asks whether a tensor is older than the brand
+        out = allocate(u.device, u.shape, u.max_numel(), u.dtype)
+    else:
+        out = _copies(u.device, u.shape, u.dtype).take().uop
+    _memory(base_of(out))[:] = _memory(data)
+    return out
 
 
 @functools.lru_cache(maxsize=32)

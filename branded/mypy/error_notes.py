@@ -27,8 +27,8 @@ class _Notes:
     def __init__(self, errors: Errors) -> None:
         self.errors = errors
         self.watcher = ErrorWatcher(errors, filter_errors=self.filter)
-        self.argument: tuple[str, Argument] | None = None
-        """The file of the last error about an argument, and that argument."""
+        self.argument: tuple[str, Argument, ErrorInfo] | None = None
+        """The file of the last error about an argument, that argument, and the error."""
 
     def filter(self, file: str, info: ErrorInfo) -> bool:
         if info.severity != "error":
@@ -69,12 +69,13 @@ class _Notes:
     def _is_swapped(self, file: str, info: ErrorInfo) -> bool:
         """Return whether an argument and the one of the last error have each other's types, after a note about both."""
         argument = argument_of(info.message)
-        (other_file, other), self.argument = self.argument or ("", None), (file, argument) if argument else None
-        if argument is None or other is None or file != other_file or not argument.is_swapped_with(other):
+        before, self.argument = self.argument, (file, argument, info) if argument else None
+        if argument is None or before is None or before[0] != file or not argument.is_swapped_with(before[1]):
             return False
+        _, other, first = before
         self.argument = None  # mypy may check the call again
         with past_watchers(self.errors):
-            self._add(info, info.code, f"  try:   swap the arguments {other.position} and {argument.position}", "note")
+            self._add(first, first.code, f"  try:   swap the arguments {other.position} and {argument.position}", "note")
         return True
 
     def _report(self, info: ErrorInfo, notes: list[str]) -> None:

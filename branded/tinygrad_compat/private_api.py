@@ -403,7 +403,7 @@ PUBLIC: Mapping[str, frozenset[str]] = {
     "tinygrad.helpers": frozenset(
         {
             *("Context", "ContextVar", "GlobalCounters", "DEBUG", "IMAGE", "JIT", "JIT_BATCH_SIZE"),
-            *("disable_gc", "polyN", "tqdm"),
+            *("DEFAULT_FLOAT", "DEFAULT_INT", "disable_gc", "polyN", "tqdm"),
         }
     ),
     # the language of its graphs
