@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence, Sized
+from functools import partial
 
 from mypy.expandtype import expand_type_by_instance
 from mypy.nodes import TypeInfo
@@ -95,7 +96,12 @@ def with_brand(t: Type, way: Type, brand: Brand, scope: OpenBrands) -> Type:
 
 
 def unmappable(
-    t: Type, way: Type, what: str, result: bool = False, plain: Callable[[TypeInfo], bool] = lambda info: False
+    t: Type,
+    way: Type,
+    what: str,
+    result: bool = False,
+    plain: Callable[[TypeInfo], bool] = lambda info: False,
+    around: frozenset[TypeInfo] = frozenset(),
 ) -> Iterator[tuple[str, str, str]]:
     """Find the leaves of a mapped value that have no axis to map over.
 
@@ -108,7 +114,9 @@ def unmappable(
         result: Whether the value is a result. Then leaves that cannot be stacked are found. Numbers can be stacked, and
             tensors in objects without brands are shared.
         plain: A predicate for classes of tensors that need no brands.
+        around: The classes whose fields contain the value; a field of one of these types has the same leaves again.
     """
+    find = partial(unmappable, result=result, plain=plain)
     t, way = get_proper_type(t), get_proper_type(way)
     if isinstance(way, NoneType):
         return
@@ -120,18 +128,22 @@ def unmappable(
         if info.is_named_tuple and not (result or _tracks_brands(info)) and _any_tensor(fields) and not plain(info):
             yield what, f"a {info.name}, a class without brands", f"declare class {info.name}(NamedTuple, Generic[S])"
             return
-        for (accessor, field), each in zip(fields.items(), _item_axes(way, t, fields), strict=True):
-            yield from unmappable(field, each, f"{what}{accessor}", result, plain)
+        if info not in around:
+            inner = around if info.fullname == "builtins.tuple" else around | {info}
+            for (accessor, field), each in zip(fields.items(), _item_axes(way, t, fields), strict=True):
+                yield from find(field, each, f"{what}{accessor}", around=inner)
     elif not isinstance(t, Instance):
         return
     elif t.type.fullname in CONTAINERS:
         if t.args:
-            yield from unmappable(t.args[-1], way, f"each item of {what}", result, plain)
+            yield from find(t.args[-1], way, f"each item of {what}", around=around)
+    elif t.type in around:
+        return
     elif REGISTERED in t.type.metadata and (has_rows(t.type) or plain(t.type)):
         return  # its `flatten` returns its leaves
     elif has_rows(t.type) or (fields and (result or _tracks_brands(t.type) or plain(t.type))):
         for accessor, field in fields.items():
-            yield from unmappable(field, way, f"{what}{accessor}", result, plain)
+            yield from find(field, way, f"{what}{accessor}", around=around | {t.type})
     elif row_of(t) is None and t.type.fullname not in (ARRAY, "builtins.object", *(STACKED if result else ())):
         yield what, *_describe_leaf(t.type, result)
 
