@@ -75,7 +75,8 @@ class _Notes:
         _, other, first = before
         self.argument = None  # mypy may check the call again
         with past_watchers(self.errors):
-            self._add(first, first.code, f"  try:   swap the arguments {other.position} and {argument.position}", "note")
+            fix = f"swap the arguments {other.position} and {argument.position}"
+            self._add(first, first.code, f"  try:   {fix}", "note")
         return True
 
     def _report(self, info: ErrorInfo, notes: list[str]) -> None:
