@@ -9,7 +9,7 @@ from __future__ import annotations
 from tinygrad import Tensor, dtypes
 
 from branded.functions import _host
-from branded.graph.uops import widen
+from branded.graph.uops import widen, with_strong_dtype
 
 _SIGNED = {4: dtypes.int32, 8: dtypes.int64}
 
@@ -20,7 +20,7 @@ def keys(x: Tensor) -> Tensor:
         return x.cast(dtypes.int32)
     if not dtypes.is_float(x.dtype):
         return x
-    x = widen(x.detach())
+    x = widen(with_strong_dtype(x.detach()))
     x = x.isnan().where(float("nan"), x.eq(0).where(0.0, x))  # one bit pattern for all NaNs, and one for both zeros
     bits = x.bitcast(_SIGNED[x.dtype.itemsize])
     most: int = bits.dtype.max

@@ -143,3 +143,11 @@ def test_updates_keep_the_dtype(update: str, dtype: str) -> None:
 
 def test_index_add_wraps_around() -> None:
     assert functions.index_add(Tensor([250, 1], dtype="uint8"), Tensor([0, 0]), 3).tolist() == [0, 1]
+
+
+def test_order_of_values_from_python_numbers() -> None:
+    """`argsort() * 0.1` has no strong dtype, which decides how many bits the keys of the order have."""
+    x = Tensor([[3.0, 1, 2, 5], [4.0, 2, 9, 1]])
+    out, indices = vmap(lambda a: functions.top_k(a.argsort() * 0.1, 2))(x)
+    np.testing.assert_allclose(out.numpy(), [[0.3, 0.2], [0.3, 0.2]], rtol=1e-6)
+    assert indices.tolist() == [[3, 1], [0, 3]]
