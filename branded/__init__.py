@@ -150,7 +150,6 @@ if not _for_mypy_alone and not _restore_first_import():
             *(tinygrad_compat.install_patches, cpu.install),
             *(_hooks.install, _products.install),
         )
-        tinygrad_compat.load_patches()
         _activation.enable_from_environment()
 
     _modules = {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "branded"}

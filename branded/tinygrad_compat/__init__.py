@@ -147,12 +147,6 @@ def install_early() -> None:
             importlib.import_module(module_of(name)).install()
 
 
-def load_patches() -> None:
-    """Import the modules of the patches, so that the first call does not have to."""
-    for name in (*faster, *installed):
-        importlib.import_module(module_of(name))
-
-
 def install_patches() -> None:
     os.environ.setdefault("PATH", os.defpath)  # tinygrad searches PATH for its libraries, and raises if it is not set
     for name in (*faster, *installed):
