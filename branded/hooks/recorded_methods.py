@@ -16,8 +16,8 @@ from tinygrad.helpers import DEFAULT_FLOAT, DEFAULT_INT
 from branded.core.tracing.state import is_deferred
 from branded.graph.known_axes import axes_by_id
 from branded.tinygrad_compat import private_api
-from branded.tinygrad_compat.speed.movement_cache import MOST, Operation, built, operations_of
-from branded.tinygrad_compat.tensor_methods import Method, running, wrap
+from branded.tinygrad_compat.speed.movement_cache import Recordings, recorded_call
+from branded.tinygrad_compat.tensor_methods import Method, wrap
 
 METHODS = ("mean", "var", "std", "softmax", "log_softmax", "argmax", "argmin", "any", "all", "sum", "max", "min")
 _ARGUMENTS = (int, bool, type(None))
@@ -32,29 +32,20 @@ def _key(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Hashable:
     return (len(args), *kwargs, *map(type, values), *values)
 
 
-def _recorded(original: Method) -> Method:
-    known: dict[Hashable, tuple[Operation, ...] | None] = {}
-    name, method_of = private_api.Metadata(original.__name__), running()
+def _record(original: Method) -> Method:
+    known: Recordings = {}
+    name = private_api.Metadata(original.__name__)
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         if axes_by_id or is_deferred() or (key := _key(args, kwargs)) is None:
             return original(self, *args, **kwargs)
         x = self.uop
         key = x.shape, x.dtype, key, DEFAULT_FLOAT.value, DEFAULT_INT.value
-        operations = known.get(key, ())
-        if operations:
-            return built(operations, [x], method_of() or name)
-        out = original(self, *args, **kwargs)
-        if operations is not None:
-            if len(known) >= MOST:
-                known.clear()
-            is_simple = private_api.all_int(x.shape) and type(out) is Tensor
-            known[key] = operations_of(lambda t: original(t, *args, **kwargs), self) if is_simple else None
-        return out
+        return recorded_call(known, key, name, lambda t: original(t, *args, **kwargs), self)
 
     return method
 
 
 def install() -> None:
     for name in METHODS:
-        wrap(name, _recorded)
+        wrap(name, _record)

@@ -121,34 +121,25 @@ def operations_of(method: Callable[..., Tensor], *operands: Tensor) -> tuple[Ope
     return tuple(operations) if out in index else None
 
 
-def _products(original: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Wrap `dot`, which depends only on the shapes and dtypes of two tensors."""
-    known: dict[Hashable, tuple[Operation, ...] | None] = {}
-    name, all_int = private_api.Metadata("dot"), private_api.all_int
-
-    @functools.wraps(original)
-    def dot(self: Tensor, w: Any, dtype: Any = None) -> Tensor:
-        if dtype is not None or type(w) is not Tensor or IMAGE.value:
-            return original(self, w, dtype)
-        x, y = self.uop, w.uop
-        key = x.shape, x.dtype, y.shape, y.dtype
-        if (operations := known.get(key, ())) == ():
-            if all_int((*x.shape, *y.shape)):
-                out = original(self, w)  # raises if the shapes do not fit
-                if len(known) >= MOST:
-                    known.clear()
-                known[key] = operations_of(original, self, w)
-                return out
-            operations = None
-        if operations is None:
-            return original(self, w)
-        method = private_api.tensor._METADATA.get() or name
-        return built(operations, [x, y], method)
-
-    return dot
+Recordings = dict[Hashable, tuple[Operation, ...] | None]
+"""The operations of calls by a key of their operands and arguments; None for calls that cannot be recorded."""
 
 
-def built(operations: tuple[Operation, ...], values: list[UOp], method: Any) -> Tensor:
+def recorded_call(known: Recordings, key: Hashable, name: Any, call: Callable[..., Tensor], *operands: Tensor) -> Any:
+    """Return `call(*operands)`. The first call with a key is recorded, and its operations are then built directly."""
+    operations = known.get(key, ())
+    if operations:
+        return _build(operations, [x.uop for x in operands], private_api.tensor._METADATA.get() or name)
+    out = call(*operands)  # raises if the shapes do not fit
+    if operations is not None:
+        if len(known) >= MOST:
+            known.clear()
+        is_simple = type(out) is Tensor and all(private_api.all_int(x.shape) for x in operands)
+        known[key] = operations_of(call, *operands) if is_simple else None
+    return out
+
+
+def _build(operations: tuple[Operation, ...], values: list[UOp], method: Any) -> Tensor:
     """Return the result of recorded operations on these operands."""
     for op, dtype, arg, places, shape in operations:
         u = UOp(op, dtype, tuple([values[i] if isinstance(i, int) else i for i in places]), arg)
@@ -156,6 +147,21 @@ def built(operations: tuple[Operation, ...], values: list[UOp], method: Any) -> 
         private_api.all_metadata[u] = (method,)
         values.append(u)
     return tensor(values[-1])
+
+
+def _products(original: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Wrap `dot`, which depends only on the shapes and dtypes of two tensors."""
+    known: Recordings = {}
+    name = private_api.Metadata("dot")
+
+    @functools.wraps(original)
+    def dot(self: Tensor, w: Any, dtype: Any = None) -> Any:
+        if dtype is not None or type(w) is not Tensor or IMAGE.value:
+            return original(self, w, dtype)
+        x, y = self.uop, w.uop
+        return recorded_call(known, (x.shape, x.dtype, y.shape, y.dtype), name, original, self, w)
+
+    return dot
 
 
 def install() -> None:
