@@ -147,6 +147,7 @@ def vmap(
     devices: str | Sequence[str] | None = None,
     strict: bool = False,
 ) -> _Decorator[Any, Any, Any]: ...
+@hide_unknown
 def vmap(
     f: Callable[..., Any] | None = None,
     in_axes: Axes = 0,
@@ -230,9 +231,6 @@ def vmap(
     names = () if devices is None else as_devices(devices, "vmap")
     options = Options(in_axes, out_axes, axis_name, axis_size, chunks, randomness, names, where, strict)
     return _map_function(f, options) if f is not None else lambda f: _map_function(_function(f), options)
-
-
-hide_unknown(vmap)
 
 
 class Options(NamedTuple):
