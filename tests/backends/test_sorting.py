@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 from tinygrad import Context, Tensor, dtypes
-from tinygrad.uop.ops import Ops, UOp
+from tinygrad.uop.ops import Ops
 
 import branded
 from branded import grad, jit, scan, vmap
 from branded.backends.cpu.linalg import sorting
 from branded.backends.cpu.runtime import host_calls, native
 from branded.backends.cpu.runtime.host_calls import ArrayType
-from branded.compile import linear_program
+from tests.support.kernels import note_kernels
 
 pytestmark = pytest.mark.skipif(not native.can_run("CPU"), reason="there is no C compiler")
 
@@ -165,14 +165,7 @@ CALLS: dict[str, tuple[Any, int, int]] = {
 @pytest.mark.parametrize("name", CALLS)
 def test_results_are_not_copied(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     f, hosts, kernels = CALLS[name]
-    compiled: list[UOp] = []
-    compile_ = linear_program._compile
-
-    def noted(linear: UOp, params: Any) -> UOp:
-        compiled.extend(linear.src)
-        return compile_(linear, params)
-
-    monkeypatch.setattr(linear_program, "_compile", noted)
+    compiled = note_kernels(monkeypatch)
     x = Tensor(sample("float32", (5, 19))).realize()
     right = vmap(f)(x)
     program = jit(vmap(f))

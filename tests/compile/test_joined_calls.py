@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +12,8 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded import jit, scan, top_k, vmap
 from branded.backends.cpu.runtime import native
-from branded.compile import kernel_order, linear_program
+from branded.compile import kernel_order
+from tests.support.kernels import note_kernels
 
 pytestmark = pytest.mark.skipif(not native.can_run("CPU"), reason="there is no C compiler")
 
@@ -59,14 +59,7 @@ def test_a_program_equals_the_loop(seed: int) -> None:
 
 
 def test_each_value_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiled: list[UOp] = []
-    compile_ = linear_program._compile
-
-    def noted(linear: UOp, params: Any) -> UOp:
-        compiled.extend(linear.src)
-        return compile_(linear, params)
-
-    monkeypatch.setattr(linear_program, "_compile", noted)
+    compiled = note_kernels(monkeypatch)
 
     def f(x: Tensor) -> tuple[Tensor, ...]:
         y = x.exp() + 1
