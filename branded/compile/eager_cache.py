@@ -67,7 +67,7 @@ def run_cached(values: Sequence[Tensor]) -> bool:
     return True
 
 
-def computed(t: Tensor) -> UOp | None:
+def compute(t: Tensor) -> UOp | None:
     """Return the value of a tensor in memory, computed by a cached program, or None if there is none.
 
     The tensor stays lazy, as when tinygrad reads it.
@@ -79,7 +79,7 @@ def computed(t: Tensor) -> UOp | None:
             return None if (results := _run([t.uop], *found)) is None else results[0].uop
         with our_code.during(None):  # marks the memory, so that the values that contain it are still ours
             is_written = write_initial_values([t])
-        return computed(t) if is_written else None
+        return compute(t) if is_written else None
 
 
 def _run(roots: Sequence[UOp], key: _Key, buffers: Sequence[UOp], leaves: Sequence[Known]) -> list[Tensor] | None:

@@ -91,11 +91,11 @@ def filled_memory(u: UOp) -> UOp | None:
         return None
     if not all_int(u.shape) or not 0 < u.max_numel() * u.dtype.itemsize <= LARGEST_SHARED:
         return None
-    return _filled(u.device, u.shape, u.dtype, number.arg)
+    return _filled_buffer(u.device, u.shape, u.dtype, number.arg)
 
 
 @functools.lru_cache(maxsize=32)
-def _filled(device: str, shape: tuple[int, ...], dtype: DType, number: Any) -> UOp:
+def _filled_buffer(device: str, shape: tuple[int, ...], dtype: DType, number: Any) -> UOp:
     out = allocate(device, shape, math.prod(shape), dtype)
     np.frombuffer(_memory(base_of(out)), _to_np_dtype(dtype)).fill(number)
     return out

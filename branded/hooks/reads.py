@@ -203,7 +203,7 @@ def _by_numpy(api_name: str, otherwise: Method, convert: Callable[[Any], Any]) -
             return otherwise(self, *args, **kwargs)
         if (array := array_in_memory(u)) is None:
             _prepare_read(api_name, self)
-            if gates.is_on_for(self.uop) and (value := eager_cache.computed(self)) is not None:
+            if gates.is_on_for(self.uop) and (value := eager_cache.compute(self)) is not None:
                 return convert(array_in_memory(value).view(numpy_type))
             buffer = getattr(self, private_api.MEMORY_OF)()  # keeps its memory from being reused until the end
             memory = buffer.as_memoryview(allow_zero_copy=True)

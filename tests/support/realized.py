@@ -69,16 +69,16 @@ def by_numpy() -> Iterator[None]:
         private_api.tensor._apply_map_to_tensors(became, name="buffers")
         return UOp(Ops.LINEAR, src=()), {}
 
-    cached, computed = eager_cache.run_cached, eager_cache.computed
+    cached, computed = eager_cache.run_cached, eager_cache.compute
     setattr(Tensor, "linear_with_vars", linear_with_vars)  # noqa: B010  mypy: a method
     setattr(eager_cache, "run_cached", lambda values: False)  # noqa: B010
-    setattr(eager_cache, "computed", lambda t: None)  # noqa: B010
+    setattr(eager_cache, "compute", lambda t: None)  # noqa: B010
     try:
         yield
     finally:
         setattr(Tensor, "linear_with_vars", original)  # noqa: B010
         setattr(eager_cache, "run_cached", cached)  # noqa: B010
-        setattr(eager_cache, "computed", computed)  # noqa: B010
+        setattr(eager_cache, "compute", computed)  # noqa: B010
 
 
 def _numbers(bases: list[UOp]) -> list[Array]:

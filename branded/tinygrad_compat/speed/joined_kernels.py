@@ -42,10 +42,10 @@ def compile_together(compiler: Any, sources: Sequence[str]) -> list[bytes] | Non
 def join(sources: Sequence[str]) -> str:
     """Return one C file with these sources, in which the sections of the kernels come first and in order."""
     sections = "".join(f'.section {_SECTION}{i},\\"ax\\",@progbits\\n' for i in range(len(sources)))
-    return f'__asm__("{sections}.text");\n' + "".join(map(_numbered, range(len(sources)), sources))
+    return f'__asm__("{sections}.text");\n' + "".join(map(_number_names, range(len(sources)), sources))
 
 
-def _numbered(number: int, source: str) -> str:
+def _number_names(number: int, source: str) -> str:
     names = {name for found in _NAMES.findall(source) for name in found if name}
     lines = [f'#pragma clang section text="{_SECTION}{number}"']
     lines += [*(f"#define {name} {name}_{number}" for name in sorted(names)), source]

@@ -19,7 +19,7 @@ from branded.tinygrad_compat.uops import tensor
 
 
 @functools.cache
-def _accepted(dtype: DType) -> tuple[type, ...]:
+def _number_types(dtype: DType) -> tuple[type, ...]:
     """Return the types of the numbers that do not change the dtype of a tensor."""
     if dtype in dtypes.weaks:
         return ()
@@ -36,7 +36,7 @@ def install() -> None:
         if kind is Tensor:
             if y.uop.dtype is not dtype or dtype in dtypes.weaks:
                 return original(self, y, reverse)
-        elif kind in _accepted(dtype) and -(2**31) <= y < 2**31:
+        elif kind in _number_types(dtype) and -(2**31) <= y < 2**31:
             y = tensor(UOp.const(y, weak_dtype(dtype)))
         else:
             return original(self, y, reverse)
