@@ -19,7 +19,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.backends.cpu.autotune import config
 from branded.backends.cpu.gemm import blas
-from branded.backends.cpu.renderer.marks import LOOPS
+from branded.backends.cpu.renderer.kernel_marks import LOOPS
 from branded.backends.cpu.renderer.materialize_shared import materialize_shared_values
 from branded.backends.cpu.runtime import cores, host_calls, native
 from branded.backends.cpu.runtime.native import Address, Ref

@@ -13,7 +13,7 @@ from tinygrad.uop.ops import UOp
 from branded import jit, vmap
 from branded.backends import cpu
 from branded.backends.cpu.gemm import blas
-from branded.backends.cpu.renderer.marks import LOOPS
+from branded.backends.cpu.renderer.kernel_marks import LOOPS
 from branded.tinygrad_compat import private_api
 
 pytestmark = [

@@ -18,7 +18,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded import fori_loop, jit, ppermute, random, scan, vjp, vmap
 from branded.backends import cpu
-from branded.backends.cpu.renderer import loops, marks
+from branded.backends.cpu.renderer import kernel_marks, loops
 from branded.backends.cpu.renderer.materialize_shared import materialize_shared_values
 from branded.tinygrad_compat import private_api, zig_clang
 from branded.tinygrad_compat.speed import compile_workers
@@ -56,7 +56,7 @@ def source(program: UOp) -> str:
 
 
 def is_loops(program: UOp) -> bool:
-    return marks.LOOPS in program.src[0].arg.applied_opts
+    return kernel_marks.LOOPS in program.src[0].arg.applied_opts
 
 
 def data(*shape: int) -> Tensor:
@@ -148,7 +148,7 @@ def test_short_rows_are_vectorized_over_rows(name: str) -> None:
     (program,) = programs_of(ROWS[name]())
     assert is_loops(program) and "float4" not in source(program)
     options = {opt.op for opt in program.src[0].arg.applied_opts}
-    assert options & {private_api.OptOps.UPCAST, private_api.OptOps.UNROLL} or marks.PRAGMA in source(program)
+    assert options & {private_api.OptOps.UPCAST, private_api.OptOps.UNROLL} or kernel_marks.PRAGMA in source(program)
     np.testing.assert_allclose(ROWS[name]().numpy(), read(ROWS[name]()), rtol=2e-6, atol=1e-6)
 
 
@@ -342,14 +342,14 @@ def test_clang_unrolls_short_reductions_of_ints() -> None:
     convolution = ints(4, 3, 16, 16).conv2d(ints(5, 3, 3, 3))
     for y, loops_of_clang, of_vectors in ((product, 1, 1), (with_rest, 2, 2), (convolution, 3, 1)):
         (program,) = programs_of(y)
-        assert source(program).count(marks.PRAGMA) == loops_of_clang
+        assert source(program).count(kernel_marks.PRAGMA) == loops_of_clang
         assert loops_of_vectors(program) == of_vectors
         np.testing.assert_array_equal(y.numpy(), read(y))
     (program,) = programs_of(scaled())
-    assert source(program).count(marks.PRAGMA) == 1 and loops_of_vectors(program) == 2
+    assert source(program).count(kernel_marks.PRAGMA) == 1 and loops_of_vectors(program) == 2
     np.testing.assert_array_equal(scaled().numpy(), read(scaled()))
     for floats in (data(32, 512).sum(0), x.float().realize().sum(0) * x.sum(0)):
-        assert not any(marks.PRAGMA in source(program) for program in programs_of(floats))
+        assert not any(kernel_marks.PRAGMA in source(program) for program in programs_of(floats))
 
 
 def test_maxima_of_ints_keep_loops() -> None:

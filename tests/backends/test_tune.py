@@ -29,8 +29,8 @@ from branded.backends.cpu.autotune import bench as trials
 from branded.backends.cpu.autotune import cache as choices
 from branded.backends.cpu.autotune import config, search, space
 from branded.backends.cpu.gemm import blas
+from branded.backends.cpu.renderer import kernel_marks
 from branded.backends.cpu.renderer import loops as kernels
-from branded.backends.cpu.renderer import marks
 from branded.backends.cpu.runtime import cores
 from branded.compile import linear_program
 from branded.tinygrad_compat import private_api
@@ -431,7 +431,7 @@ def test_key_of_a_choice(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_serialized_choice_round_trips() -> None:
     whole = choices.Choice(
-        "r_4", "loops", (marks.LOOPS, private_api.Opt(private_api.OptOps.UPCAST, 0, 4)), 1e-3, 2e-3, 5, 3e-3
+        "r_4", "loops", (kernel_marks.LOOPS, private_api.Opt(private_api.OptOps.UPCAST, 0, 4)), 1e-3, 2e-3, 5, 3e-3
     )
     assert choices._parse_choice(choices._serialize_choice(whole)) == whole
     assert choices._parse_choice(choices._serialize_choice(choices.by_rule("r_4", 1e-3))) == choices.by_rule(

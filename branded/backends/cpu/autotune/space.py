@@ -12,7 +12,7 @@ from tinygrad.uop.ops import AxisType, UOp
 
 from branded.backends.cpu.autotune.config import TuneLevel
 from branded.backends.cpu.renderer import loops
-from branded.backends.cpu.renderer.marks import LOOPS
+from branded.backends.cpu.renderer.kernel_marks import LOOPS
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.fixes.runtime.interrupt_safe_context import Afterwards
 from branded.tinygrad_compat.private_api import KernelOptError, Opt, OptOps, Scheduler

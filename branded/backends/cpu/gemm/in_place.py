@@ -17,7 +17,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.backends.cpu.gemm.cost import NEW, array, elements, is_plain, size, strides
 from branded.backends.cpu.gemm.recipe import Replacement, is_onto, storing_kernel
-from branded.backends.cpu.renderer.marks import LOOPS
+from branded.backends.cpu.renderer.kernel_marks import LOOPS
 from branded.backends.cpu.renderer.scatter import (
     PLACES,
     Selection,

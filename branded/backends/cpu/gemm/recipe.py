@@ -30,7 +30,7 @@ from branded.backends.cpu.gemm.padding import Padded, padding_of
 from branded.backends.cpu.gemm.precompute import recomputed_values, values_of_scatter
 from branded.backends.cpu.renderer import bufferize_policy
 from branded.backends.cpu.renderer.columns import memory_order, merge_loops, some_rows, terms_order
-from branded.backends.cpu.renderer.marks import LOOPS
+from branded.backends.cpu.renderer.kernel_marks import LOOPS
 from branded.backends.cpu.renderer.scatter import Selection, first_value, selection, stored_value
 from branded.backends.cpu.renderer.segments import segments
 from branded.backends.cpu.runtime import cores

@@ -15,7 +15,7 @@ import math
 from tinygrad import dtypes
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.backends.cpu.renderer.marks import FLUSH, marks
+from branded.backends.cpu.renderer.kernel_marks import FLUSH, marks
 from branded.tinygrad_compat.private_api import AddrSpace
 
 LEAST = 1 << 12

@@ -21,9 +21,9 @@ from typing import Any
 from tinygrad import dtypes
 from tinygrad.uop.ops import AxisType, GroupOp, Ops, PatternMatcher, UOp
 
-from branded.backends.cpu.renderer import denormals, marks, remainders, wrapped
+from branded.backends.cpu.renderer import denormals, kernel_marks, remainders, wrapped
 from branded.backends.cpu.renderer.accumulations import C_FLOATS, as_calls
-from branded.backends.cpu.renderer.marks import FLUSH, LOOPS
+from branded.backends.cpu.renderer.kernel_marks import FLUSH, LOOPS
 from branded.backends.cpu.renderer.reads import DEAR as DEAR
 from branded.backends.cpu.renderer.reads import LONG as LONG
 from branded.backends.cpu.renderer.reads import (
@@ -156,7 +156,7 @@ def over_rows(k: Scheduler) -> Scheduler | None:
     options = [Opt(OptOps.UNROLL, 0, 0) for _ in unrolled_axes]
     if int_loops:
         unrolled_axes = [i for i in unrolled_axes if k.rngs[i] in int_loops]
-        options = [marks.unrolled_by_clang(int_loops)]
+        options = [kernel_marks.unrolled_by_clang(int_loops)]
     if last >= 0 and 1 < k.full_shape[last] <= ROW:
         unrolled_axes.append(axes.pop())
         options.insert(0, Opt(OptOps.UPCAST, last, 0))
@@ -272,7 +272,7 @@ def _is_ours(renderer: object) -> bool:
 
 
 def _has_loops(renderer: object, uops: list[UOp]) -> bool:
-    return type(renderer) is private_api.cstyle.ClangRenderer and LOOPS in marks.marks(uops[-1])
+    return type(renderer) is private_api.cstyle.ClangRenderer and LOOPS in kernel_marks.marks(uops[-1])
 
 
 def _with_reassociated_sums(original: Callable[..., str]) -> Callable[..., str]:
@@ -302,7 +302,7 @@ def _for_clang(original: Callable[..., str]) -> Callable[..., str]:
             numbers = [(x, u) for x, (u, _) in bufs if u.addrspace is AddrSpace.ALU and dtypes.is_int(u.dtype)]
             lines = [
                 *(f"  __builtin_assume({u.vmin} <= {x} && {x} <= {u.vmax});" for x, u in numbers),
-                *remainders.vectorize(marks.unroll(lines, uops[-1])),
+                *remainders.vectorize(kernel_marks.unroll(lines, uops[-1])),
             ]
         if _is_ours(self):
             lines = denormals.flush(lines, uops)
@@ -314,7 +314,7 @@ def _for_clang(original: Callable[..., str]) -> Callable[..., str]:
 def _one_by_one(original: Callable[..., UOp]) -> Callable[..., UOp]:
     @functools.wraps(original)
     def memory_coalescing(sink: UOp, ctx: Any) -> UOp:
-        return sink if LOOPS in marks.marks(sink) else original(sink, ctx)
+        return sink if LOOPS in kernel_marks.marks(sink) else original(sink, ctx)
 
     return memory_coalescing
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tinygrad import dtypes
 from tinygrad.uop.ops import AxisType, Ops, UOp
 
-from branded.backends.cpu.renderer.marks import LOOPS
+from branded.backends.cpu.renderer.kernel_marks import LOOPS
 from branded.tinygrad_compat.fixes.kernels.buffer_layouts import step
 from branded.tinygrad_compat.private_api import Opt, OptOps, Scheduler
 

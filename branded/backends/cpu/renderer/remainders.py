@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from branded.backends.cpu.renderer import accumulations, marks
+from branded.backends.cpu.renderer import accumulations, kernel_marks
 
 WIDTH = 16
 """The elements of a vector of float32."""
@@ -58,7 +58,7 @@ def _end(lines: Sequence[str], at: int) -> int | None:
     for i in range(at + 1, len(lines)):
         text = lines[i].strip()
         if text.endswith("{"):
-            if not text.startswith(marks.PRAGMA):
+            if not text.startswith(kernel_marks.PRAGMA):
                 return None
             inside += 1
         elif text == "}":
@@ -72,7 +72,7 @@ def _divide_loop(loop: re.Match[str], head: str, body: Sequence[str]) -> Iterato
     space, steps = loop[1], int(loop[4])
     whole = steps // WIDTH * WIDTH
     before, inside, after = accumulations.by_keys(space, body)
-    is_dear = len(body) > CHEAP or any(marks.PRAGMA in line or _CALL.search(line) for line in body)
+    is_dear = len(body) > CHEAP or any(kernel_marks.PRAGMA in line or _CALL.search(line) for line in body)
     longest = LONGEST_REDUCTION if before or any("*(buf" in line for line in body) else LONGEST
     is_in_parts = steps < longest and len(body) <= DEAR and not any(map(_LONG_TYPE.search, body))
     if whole in (0, steps):
