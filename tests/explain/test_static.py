@@ -198,7 +198,7 @@ pkg/b.py:17: note:   value: "Vec[a | b, Tensor]"
 pkg/b.py:17: note:   a: opened by vmap at b.py:17
 pkg/b.py:17: note:   b: opened by vmap at b.py:17
 pkg/b.py:17: note:   try:   leave out .item(), or return it from the mapped function and read the result
-pkg/b.py:18: note: vmap: the lambda of pkg/a.py:14 is not checked in another file
+pkg/b.py:18: note: lambda: the function at pkg/a.py:14 is checked only in its own file
 Found 2 errors in 2 files (checked 3 source files)
 """
 

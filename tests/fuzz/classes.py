@@ -16,7 +16,7 @@ import random
 import re
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from mypy import main
@@ -195,20 +195,26 @@ said_of = apart(said)
 FAILED = re.compile(r":(\d+): error: (?:branded: the plugin failed|INTERNAL ERROR).*")
 
 
-def wrong(count: int, seed: int) -> Iterator[str]:
-    """Find the programs for which mypy crashes or the plugin fails."""
+def failing(
+    make: Callable[[random.Random, str], Sequence[str]], heads: Sequence[str], n: int, seed: int
+) -> Iterator[str]:
+    """Find the programs for which mypy crashes or the plugin fails.
+
+    `make` returns the text of a program in each file; the last file imports the others.
+    """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name, "project")
         folder.mkdir()
         (folder / "mypy.ini").write_text(STRICT)
         warm(Path(name, "cache"), MYPY, STRICT)
-        for first in range(seed, seed + count, 50):  # a run of mypy takes much longer than one program
-            programs = [program(random.Random(n), f"C{n}") for n in range(first, min(first + 50, seed + count))]
-            yield from _failing(programs, folder, Path(name, "cache"))
+        for first in range(seed, seed + n, 50):  # a run of mypy takes much longer than one program
+            programs = [make(random.Random(i), f"C{i}") for i in range(first, min(first + 50, seed + n))]
+            yield from _failing(programs, heads, folder, Path(name, "cache"))
 
 
-def _failing(programs: list[str], folder: Path, cache: Path) -> Iterator[str]:
-    (folder / "app.py").write_text("".join([IMPORTS, *programs]))
+def _failing(programs: list[Sequence[str]], heads: Sequence[str], folder: Path, cache: Path) -> Iterator[str]:
+    for file, head, texts in zip(("lib.py", "app.py")[-len(heads) :], heads, zip(*programs, strict=True), strict=True):
+        (folder / file).write_text("".join([head, *texts]))
     try:
         told = said_of(folder / "app.py", cache)
     except EOFError:
@@ -218,15 +224,20 @@ def _failing(programs: list[str], folder: Path, cache: Path) -> Iterator[str]:
         return
     if len(programs) > 1:
         half = len(programs) // 2
-        yield from _failing(programs[:half], folder, cache)
-        yield from _failing(programs[half:], folder, cache)
+        yield from _failing(programs[:half], heads, folder, cache)
+        yield from _failing(programs[half:], heads, folder, cache)
     else:
-        yield f"{found[0] if found else told}\n{programs[0]}"
+        yield "\n".join([found[0] if found else told, *programs[0]])
 
 
-def run_all() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.fuzz.classes", description=__doc__.splitlines()[0])
-    parser.add_argument("--programs", type=int, default=500, help="classes (default 500)")
+def wrong(count: int, seed: int) -> Iterator[str]:
+    """Find the classes for which mypy crashes or the plugin fails."""
+    return failing(lambda random, name: [program(random, name)], [IMPORTS], count, seed)
+
+
+def run_all(name: str, about: str, wrong: Callable[[int, int], Iterator[str]]) -> int:
+    parser = argparse.ArgumentParser(prog=f"python -m tests.fuzz.{name}", description=about.splitlines()[0])
+    parser.add_argument("--programs", type=int, default=500, help="the number of programs (default 500)")
     parser.add_argument("--seed", type=int, default=random.randrange(2**32), help="the seed of the first")
     args = parser.parse_args()
     count = 0
@@ -240,4 +251,4 @@ def run_all() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(run_all())
+    sys.exit(run_all("classes", __doc__, wrong))

@@ -22,7 +22,7 @@ from mypy import main
 
 from branded.mypy.analysis import dependence, function_source, plain_functions
 from branded.mypy.analysis.source import computed_bodies
-from tests.fuzz import classes, edits
+from tests.fuzz import calls, classes, edits
 from tests.support.profiles import amount
 from tests.support.warm import MYPY, STRICT, apart, warm
 
@@ -288,6 +288,31 @@ def test_bodies_that_only_compute(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_random_classes() -> None:
     assert list(classes.wrong(amount(15, 40), 1)) == []
+
+
+def test_random_calls() -> None:
+    assert list(calls.wrong(amount(50, 400), 2)) == []
+
+
+STORED = """from typing import Any
+from tinygrad import Tensor
+from branded import grad, jit, vmap
+def at(p: Any) -> Any:
+    return p["w"]
+f = vmap(lambda p, a: at(p) * a)
+g = grad(lambda p, a: (at(p) * a).sum())
+h = jit(lambda p, a: at(p) * a)
+"""
+
+
+def test_stored_lambdas_of_other_files(tmp_path: Path) -> None:
+    """mypy removes the bodies of a file that it has checked; from its cache, a file has none."""
+    app = project(tmp_path, "from low import f, g, h\nP = {'w': X}\nprint(f(P, X), g(P, X), h(P, X), vmap()(X))\n")
+    (tmp_path / "low.py").write_text(STORED)
+    for _ in range(2):
+        said = classes.said_of(app, tmp_path / "cache")
+        assert said.count("is checked only in its own file") == 3 and "failed" not in said
+        app.write_text(app.read_text() + "# a comment\n")
 
 
 @pytest.mark.parametrize(

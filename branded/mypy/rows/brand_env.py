@@ -315,11 +315,15 @@ class OpenBrands:
         )
 
 
-def place_of_variable(v: TypeVarType) -> str:
-    """Return the path, line and column where `fresh` made a variable; empty for a user's variable."""
+LAMBDA = ":lambda:"
+"""Marks the places of the parameters of a transformed lambda, which `fresh` keeps in their variables."""
+
+
+def place_of_lambda(v: TypeVarType) -> str:
+    """Return the path, line and column of the transformed lambda that has this variable in a parameter; else ""."""
     ours, _, place = v.fullname.partition("@")
-    path, _, position = place.rpartition("@")
-    return f"{path}:{':'.join(position.split(':')[:2])}" if ours == _OURS else ""
+    place, is_lambda, _ = place.rpartition(LAMBDA)
+    return place.replace("@", ":") if ours == _OURS and is_lambda else ""
 
 
 _blocks: dict[MypyFile, list[tuple[int, int]]] = new_cache()

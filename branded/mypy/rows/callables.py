@@ -50,7 +50,7 @@ from branded.mypy.rows.algebra import (
     row_variables,
     rows_in,
 )
-from branded.mypy.rows.brand_env import OpenBrands, add_errors, trying
+from branded.mypy.rows.brand_env import LAMBDA, OpenBrands, add_errors, trying
 
 
 class Arg(NamedTuple):
@@ -166,8 +166,8 @@ def type_of_lambda(transform: Transform, f: LambdaExpr, numbers: Sequence[Type] 
     `numbers` are types that its parameters accept in addition. Parameters with a default accept any value.
     """
     api, scope, context = transform.api, transform.scope, transform.at
-    place = f"{context.line}:{context.column}"
-    rows = [scope.fresh((n or "x").upper(), context, api, place=f"{place}:{i}") for i, n in enumerate(f.arg_names)]
+    place = f"{context.line}:{context.column}{LAMBDA}"
+    rows = [scope.fresh((n or "x").upper(), context, api, place=f"{place}{i}") for i, n in enumerate(f.arg_names)]
     vecs: list[Type] = [scope.instance(VEC, r, scope.instance(TENSOR)) for r in rows]
     is_optional = [k.is_optional() for k in f.arg_kinds]
     with trying(api) as errors:

@@ -333,7 +333,7 @@ class Evaluator(Objects):
         if isinstance(e.analyzed, CastExpr):
             return self.evaluate(e.analyzed.expr)
         f = self.evaluate(e.callee)
-        if isinstance(f, LibraryName) and f.name == "typing.cast":
+        if isinstance(f, LibraryName) and f.name == "typing.cast" and len(e.args) == 2:
             return self.evaluate(e.args[1])
         given, outer = self.arguments(e), self.caller
         self.caller = e if path_of(e) is None else outer

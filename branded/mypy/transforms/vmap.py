@@ -43,7 +43,7 @@ from mypy.types import (
 
 from branded.mypy.codes import ERROR
 from branded.mypy.rows.algebra import UNKNOWN, holds_tensors, is_a, row_of, row_variables
-from branded.mypy.rows.brand_env import OpenBrands, add_errors, checker, fail, place_of_variable, trying
+from branded.mypy.rows.brand_env import OpenBrands, add_errors, checker, fail, place_of_lambda, trying
 from branded.mypy.rows.callables import Arg, Transform, formal_of_each, type_for, type_of_lambda
 from branded.mypy.transforms.derivatives import LATER, Derivative
 from branded.mypy.transforms.function_calls import TransformCall, arguments_by_name, result_type
@@ -224,7 +224,7 @@ class Transforms:
         assert isinstance(ctx.type, Instance)
         api = checker(ctx)
         default = get_proper_type(ctx.default_return_type)
-        if is_a(default, MAPPED) or isinstance(ctx.args[0][0], LambdaExpr):
+        if is_a(default, MAPPED) or not ctx.args[0] or isinstance(ctx.args[0][0], LambdaExpr):
             return default
         vmap = Vmap(kept_options(ctx.type, ctx.context), ctx.context, api, self.scope)
         return vmap.generic(ctx.arg_types[0][0]) or default
@@ -235,10 +235,7 @@ class Transforms:
         place = get_proper_type(ctx.type.args[0]) if isinstance(ctx.type, Instance) and ctx.type.args else None
         transform_call = call.callee if isinstance(call, CallExpr) and isinstance(place, NoneType) else None
         if isinstance(place, LiteralType):
-            transform_call = self._stored.get(str(place.value)) if str(place.value).startswith(f"{api.path}:") else None
-            if transform_call is None:
-                note = f"vmap: the lambda of {str(place.value).rsplit(':', 1)[0]} is not checked in another file"
-                api.note(note, call, code=ERROR)
+            transform_call = self._stored_at(str(place.value), call, api)
         if not isinstance(call, CallExpr) or not isinstance(transform_call, CallExpr):
             return ctx.default_signature
         result = self._result(transform_call, call, api)
@@ -250,13 +247,13 @@ class Transforms:
         The stored type is for tensors, and the lambda has no annotations that could name another tree.
         """
         call, sig, api = ctx.context, ctx.default_signature, checker(ctx)
-        stored = next((self._stored.get(place_of_variable(v)) for v in row_variables(sig)), None)
-        if stored is None or not isinstance(call, CallExpr):
+        place = next((p for v in row_variables(sig) if (p := place_of_lambda(v))), None)
+        if place is None or not isinstance(call, CallExpr):
             return None
         types = [api.get_expression_type(e) for e in call.args if not isinstance(e, LambdaExpr)]
         if not any(row_of(t) is None and holds_tensors(t) for t in types):
             return None
-        result = self._result(stored, call, api)
+        result = self._result(stored, call, api) if (stored := self._stored_at(place, call, api)) is not None else None
         any_arguments = CallableType([UNKNOWN] * 2, [ARG_STAR, ARG_STAR2], [None] * 2, result or UNKNOWN, sig.fallback)
         return any_arguments.copy_modified(name=sig.name)
 
@@ -289,6 +286,13 @@ class Transforms:
         anything = api.named_generic_type("builtins.object", [])
         api.expr_checker.type_overrides[f] = anything
         return sig.copy_modified(arg_types=[anything, *sig.arg_types[1:]], ret_type=result, variables=[])
+
+    def _stored_at(self, place: str, at: Context, api: TypeChecker) -> CallExpr | None:
+        """Return the `vmap(lambda …)` that was stored at this place; in another file, mypy has removed the bodies."""
+        if place.startswith(f"{api.path}:"):
+            return self._stored.get(place)
+        api.note(f"lambda: the function at {place.rsplit(':', 1)[0]} is checked only in its own file", at, code=ERROR)
+        return None
 
     def _store(self, call: CallExpr, api: TypeChecker) -> Instance:
         """Store a `vmap(lambda …)` whose parameters are not tensors, and return its type; each call checks the body."""
