@@ -52,6 +52,7 @@ struct job {{
   char *out[3], *a, *b;
 }};
 static __attribute__((noinline)) int next(struct job *j) {{
+  _Pragma("clang loop vectorize(disable) unroll(disable)")
   for (int d = {LOOPS - 1}; d >= 0; d--) {{
     j->a += j->a_step[d], j->b += j->b_step[d];
     if (++j->at[d] < j->size[d]) return 1;

@@ -27,22 +27,23 @@ from branded.backends.cpu.runtime.host_calls import ArrayType, CFunction, InC
 
 _UNSIGNED = {1: "unsigned char", 2: "unsigned short", 4: "unsigned", 8: "u64"}
 _INFINITY = {dtypes.float16: "0x7c00", dtypes.float32: "0x7f800000", dtypes.float64: "0x7ff0000000000000ull"}
+_ZEROS = "(u & (T)~SIGN) == (T)0 ? (T)SIGN : "
 _KEYS = {
-    "float": """
-  BITS size = u & (BITS)~SIGN;
-  return size > INFINITY ? (BITS)-1 : !size ? SIGN : u & SIGN ? (BITS)~u : u | SIGN;""",
-    "signed": "return u ^ SIGN;",
-    "unsigned": "return u;",
+    "float": "(u & (T)~SIGN) > (T)INFINITY ? (T)-1 : ZEROS (u & (T)SIGN) != (T)0 ? (T)~u : (T)(u | (T)SIGN)",
+    "signed": "u ^ (T)SIGN",
+    "unsigned": "u",
 }
+"""The key of the entry `u`, both of type T: one entry, or a vector."""
 _BEFORE = r"""
 #define SIGN ((BITS)((BITS)1 << (8 * sizeof(BITS) - 1)))
 #define LOOP _Pragma("clang loop vectorize(disable) unroll(disable)")
+#define SEPARATE __attribute__((noinline))
+#define KEY_AS(T) ((T)(KEY_OF_BITS))
 """
-"""The marker `LOOP` stops clang from vectorizing a loop: vectors take longer to compile, and are not faster."""
-_ENTRIES = r"""
-struct entry { KEY key; int index; };
-static BITS key(BITS u) { KEY_OF_BITS }
+"""`LOOP` stops clang from vectorizing a loop, and `SEPARATE` from inlining: both take longer to compile, and are not
+faster.
 """
+_ENTRIES = "struct entry { KEY key; int index; };\n"
 _ROWS = r"""
 static void go(struct job *j) {
   i64 n = j->m, k = j->k;
@@ -62,48 +63,60 @@ static void go(struct job *j) {
 }
 """
 _FIRST = r"""
-// insert an entry after those that are not greater
-static void insert(struct entry *e, i64 at, KEY key, int index) {
-  for (; at > 0 && e[at - 1].key > key; at--) e[at] = e[at - 1];
-  e[at].key = key, e[at].index = index;
-}
+typedef BITS part __attribute__((aligned(sizeof(BITS)), ext_vector_type(WIDTH)));
+typedef BITS block __attribute__((aligned(sizeof(BITS)), ext_vector_type(BLOCK)));
+typedef unsigned short flags __attribute__((ext_vector_type(BLOCK)));
+
 // an upper bound of the k-th key: the k-th of the least keys of WIDTH parts of the row
-static BITS bound(const BITS *x, BITS turn, i64 n, i64 k) {
-  BITS least[WIDTH], ranks[WIDTH] = {0}, top = (BITS)-1;
+static SEPARATE BITS bound(const BITS *x, BITS turn, i64 n, i64 k) {
+  BITS keys[WIDTH], top = (BITS)-1;
   if (n < 2 * WIDTH) return top;
-  for (i64 q = 0; q < WIDTH; q++) least[q] = key(x[q]) ^ turn;
+  part least = (part)top, ranks = (part)(BITS)0;
   LOOP
-  for (i64 i = WIDTH; i + WIDTH <= n; i += WIDTH)
-    for (i64 q = 0; q < WIDTH; q++) {
-      BITS y = key(x[i + q]) ^ turn;
-      least[q] = y < least[q] ? y : least[q];
-    }
-  LOOP
-  for (i64 i = 0; i < WIDTH; i++)
-    for (i64 q = 0; q < WIDTH; q++) ranks[q] += least[i] <= least[q];
-  for (i64 q = 0; q < WIDTH; q++) {
-    BITS y = ranks[q] >= k ? least[q] : (BITS)-1;
-    top = y < top ? y : top;
+  for (i64 i = 0; i + WIDTH <= n; i += WIDTH) {
+    part u = *(part *)(x + i), y = KEY_AS(part) ^ (part)turn;
+    least = y < least ? y : least;
   }
-  return top;
-}
-static struct entry *first(const BITS *x, BITS turn, i64 n, i64 k, struct entry *e) {
-  BITS most = bound(x, turn, n, k);
-  i64 found = 0;
+  *(part *)keys = least;
   LOOP
-  for (i64 i = 0; i < n; i += BLOCK) {
-    BITS keys[BLOCK];
-    i64 count = n - i < BLOCK ? n - i : BLOCK;
-    unsigned small = 0;
-#define NOTE(q) keys[q] = key(x[i + q]) ^ turn, small |= (unsigned)(keys[q] <= most) << q
-    if (count == BLOCK) for (i64 q = 0; q < BLOCK; q++) NOTE(q);
-    else LOOP for (i64 q = 0; q < count; q++) NOTE(q);
+  for (i64 i = 0; i < WIDTH; i++) ranks += (part)keys[i] <= least ? (part)(BITS)1 : (part)(BITS)0;
+  return __builtin_reduce_min(ranks >= (part)(BITS)k ? least : (part)top);
+}
+// the keys of a block, and the set of those that are not greater than the bound
+static unsigned small(const BITS *x, BITS turn, BITS most, BITS *keys) {
+  block u = *(block *)x, y = KEY_AS(block) ^ (block)turn;
+  flags set = __builtin_convertvector(y <= (block)most, flags) & (flags){FLAGS};
+  u64 words[BLOCK / 4], all = 0;
+  *(block *)keys = y;
+  __builtin_memcpy(words, &set, sizeof words);
+  for (i64 i = 0; i < BLOCK / 4; i++) all |= words[i];
+  all |= all >> 32;
+  return (unsigned)(all | all >> 16) & 0xffff;
+}
+static SEPARATE struct entry *first(const BITS *x, BITS turn, i64 n, i64 k, struct entry *e) {
+  BITS most = bound(x, turn, n, k), last[BLOCK] = {0}, keys[BLOCK];
+  i64 found = 0;
+  if (n < BLOCK) {
     LOOP
-    for (; small; small &= small - 1) {
-      i64 q = __builtin_ctz(small);
-      if (keys[q] > most) continue;
+    for (i64 q = 0; q < n; q++) last[q] = x[q];
+    x = last;
+  }
+  LOOP
+  for (i64 next = 0; next < n; next += BLOCK) {
+    // the last block overlaps the one before
+    i64 i = n < BLOCK || next + BLOCK <= n ? next : n - BLOCK;
+    unsigned inside = n < BLOCK ? (1u << n) - 1 : (unsigned)-1 << (next - i);
+    unsigned set = small(x + i, turn, most, keys) & inside;
+    LOOP
+    for (; set; set &= set - 1) {
+      i64 q = __builtin_ctz(set), at;
+      BITS y = keys[q];
+      if (y > most) continue;
       if (found < k) found++;
-      insert(e, found - 1, keys[q], (int)(i + q));
+      // insert the entry after those that are not greater
+      LOOP
+      for (at = found - 1; at > 0 && e[at - 1].key > y; at--) e[at] = e[at - 1];
+      e[at].key = y, e[at].index = (int)(i + q);
       if (found < k) continue;
       if (!e[k - 1].key) return e;
       most = (BITS)e[k - 1].key - 1;
@@ -113,6 +126,7 @@ static struct entry *first(const BITS *x, BITS turn, i64 n, i64 k, struct entry 
 }
 """
 _RADIX = r"""
+static BITS key(BITS u) { return KEY_AS(BITS); }
 static struct entry *sorted(const BITS *x, BITS turn, i64 n, struct entry *e, struct entry *f) {
   unsigned counts[sizeof(BITS)][256];
   for (i64 i = 0; i < n; i++) e[i].key = (BITS)(key(x[i]) ^ turn), e[i].index = (int)i;
@@ -133,10 +147,10 @@ static struct entry *sorted(const BITS *x, BITS turn, i64 n, struct entry *e, st
 """
 _NETWORK = r"""
 typedef BITS lanes __attribute__((aligned(sizeof(BITS)), ext_vector_type(LANES)));
-static BITS ordered(BITS u) { ORDERED_BITS }
+static BITS ordered(BITS u) { return KEY_AS(BITS); }
 static BITS value(BITS key) { VALUE }
 // x has LANES rows side by side
-static __attribute__((noinline)) void by_network(lanes *x, i64 n) {
+static SEPARATE void by_network(lanes *x, i64 n) {
   i64 top = 1;
   while (2 * top < n) top *= 2;
   LOOP
@@ -214,16 +228,18 @@ def source(dtype: DType, method: str, width: int = _BLOCK) -> str:
     bits = _UNSIGNED[dtype.itemsize]
     is_unsigned = dtypes.is_unsigned(dtype) or dtype == dtypes.bool
     kind = "float" if dtypes.is_float(dtype) else "unsigned" if is_unsigned else "signed"
-    body = _KEYS[kind].replace("INFINITY", _INFINITY.get(dtype, ""))
+    key = _KEYS[kind].replace("INFINITY", _INFINITY.get(dtype, ""))
+    before = _BEFORE.replace("KEY_OF_BITS", key.replace("ZEROS", "" if method == "network" else _ZEROS))
     if method == "network":
-        text = _NETWORK.replace("ORDERED_BITS", body.replace("!size ? SIGN : ", "")).replace("VALUE", _VALUES[kind])
+        text = _NETWORK.replace("VALUE", _VALUES[kind])
     else:
         function, start, found, end = _METHODS[method]
         rows = _ROWS.replace("START", start).replace("FOUND", found).replace("END", end)
-        text = (_ENTRIES + function + rows).replace("KEY_OF_BITS", body).replace("BLOCK", str(_BLOCK))
+        entries = _ENTRIES.replace("KEY", "u64" if bits == "u64" else "unsigned")
+        flags = ", ".join(str(1 << i) for i in range(_BLOCK))
+        text = (entries + function + rows).replace("FLAGS", flags).replace("BLOCK", str(_BLOCK))
         text = text.replace("WIDTH", str(width))
-        text = text.replace("KEY", "u64" if bits == "u64" else "unsigned")
-    text = (_BEFORE + text).replace("LANES", str(_LANES)).replace("BITS", bits)
+    text = (before + text).replace("LANES", str(_LANES)).replace("BITS", bits)
     return batches.BEFORE + text + batches.entry("branded_sort", "go(&j);")
 
 
