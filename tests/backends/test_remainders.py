@@ -39,6 +39,38 @@ def test_short_loop_computes_parts_of_vectors(n: int, body: str) -> None:
     assert remainders.vectorize(loop(n, body)) == [f"  {remainders.NAME}", *loop(n, body)]
 
 
+BORDERS = {
+    "of the index": ["float val0 = ((0<Lidx1)?*(data1+(Lidx1+-1)):0.0f);"],
+    "of a value of the index": ["_Bool alu2 = (Lidx1<30);", "float val0 = (alu2?*(data1+(Lidx1+1)):0.0f);"],
+}
+
+
+@pytest.mark.parametrize("name", BORDERS)
+def test_loop_that_reads_at_borders_is_left_to_clang(name: str) -> None:
+    short, long = ["    *(data0+Lidx1) = val0;"], ["    *(data0+Lidx1) = val0;"] * 20
+    for rest in (short, long):
+        lines = [HEAD.format(n=31), *(f"    {line}" for line in BORDERS[name]), *rest, "  }"]
+        assert remainders.vectorize(lines) == lines
+    ends = [HEAD.format(n=31), "    float val0 = ((Lidx1<1)?*(data1+0):0.0f);", *long, "  }"]
+    assert remainders.vectorize(ends) != ends
+    row = [HEAD.format(n=31), "    float val0 = (alu9?*(data1+Lidx1):0.0f);", *long, "  }"]
+    assert remainders.vectorize(row) != row
+
+
+def test_borders_of_images_of_all_widths() -> None:
+    x = np.random.default_rng(0).normal(size=(3, 5, 61)).astype(np.float32)
+    for n in (17, 31, 40, 61):
+        image = x[:, :, :n]
+        p = np.pad(image, ((0, 0), (1, 1), (1, 1)))
+        want = np.minimum(np.minimum(p[:, :-2, 1:-1], p[:, 2:, 1:-1]), np.minimum(p[:, 1:-1, :-2], p[:, 1:-1, 2:]))
+        assert np.array_equal(jit(vmap(_least_neighbour))(Tensor(image.copy())).numpy(), want)
+
+
+def _least_neighbour(image: Any) -> Any:
+    p = image.pad(((1, 1), (1, 1)))
+    return p[:-2, 1:-1].minimum(p[2:, 1:-1]).minimum(p[1:-1, :-2].minimum(p[1:-1, 2:]))
+
+
 def test_maximum_is_computed_by_keys() -> None:
     body = ["    float val0 = (*(data1+Lidx1));", "    *(buf0+0) = largest_float((*(buf0+0)), val0);"]
     keys = [body[0], "    key_buf0_0 = largest_key_of_float(key_buf0_0, key_of_float(val0));", "  }"]

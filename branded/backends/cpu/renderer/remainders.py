@@ -3,7 +3,8 @@
 Clang vectorizes a loop of 127 steps as 112 steps in vectors of 16, and 15 steps one by one, which take longer than the
 other 112.  AVX-512 computes a part of a vector at no extra cost, but clang uses it only where a pragma asks for it.
 With the pragma, it does not interleave vectors, so a long loop without it is faster.  A loop that computes an `exp` or
-similar is divided: the whole vectors, then the remainder.
+similar is divided: the whole vectors, then the remainder.  A loop that reads under a condition on its index, as at the
+borders of an image, is left to clang: divided, it takes twice as long.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ MACRO = f"""#if defined(__clang__) && defined(__AVX512VL__) && defined(__AVX512B
 #endif"""
 _LOOP = re.compile(r"( *)for \((int|unsigned int|long|unsigned long) (\w+) = 0; \3 < (\d+)(u?l?); \3\+\+\) \{")
 _CALL = re.compile(r"\b(?:power_of_e|power_of_2|sine)\(")
+_CONDITIONAL_READ = re.compile(r" = (.*?)\?\*\((.*?):")
+_DEFINITION = re.compile(r" *\w+ (\w+) = ")
 _LONG_TYPE = re.compile(r"\b(?:long|double)\b")
 
 
@@ -72,13 +75,22 @@ def _divide_loop(loop: re.Match[str], head: str, body: Sequence[str]) -> Iterato
     space, steps = loop[1], int(loop[4])
     whole = steps // WIDTH * WIDTH
     before, inside, after = accumulations.by_keys(space, body)
-    is_dear = len(body) > CHEAP or any(kernel_marks.PRAGMA in line or _CALL.search(line) for line in body)
+    has_calls = any(kernel_marks.PRAGMA in line or _CALL.search(line) for line in body)
+    is_dear = len(body) > CHEAP or has_calls
     longest = LONGEST_REDUCTION if before or any("*(buf" in line for line in body) else LONGEST
     is_in_parts = steps < longest and len(body) <= DEAR and not any(map(_LONG_TYPE.search, body))
-    if whole in (0, steps):
+    if whole in (0, steps) or (not has_calls and _reads_at_borders(loop[3], body)):
         yield from (*before, head, *inside, *after)
     elif whole > WIDTH and is_dear and not before and len(body) <= DEAR:
         yield from (head.replace(f"< {steps}", f"< {whole}"), *body)
         yield from (f"{space}{NAME}", head.replace(" = 0;", f" = {whole}{loop[5]};"), *body)
     else:
         yield from (*before, *([f"{space}{NAME}"] if is_in_parts else []), head, *inside, *after)
+
+
+def _reads_at_borders(index: str, body: Sequence[str]) -> bool:
+    """Return whether a loop reads under a condition that changes with its index, and each time another element."""
+    inside = {index, *(m[1] for line in body if (m := _DEFINITION.match(line)))}
+    reads = [m for line in body if (m := _CONDITIONAL_READ.search(line))]
+    conditions, places = ([not inside.isdisjoint(re.findall(r"\w+", m[i])) for m in reads] for i in (1, 2))
+    return any(conditions) and all(places)
