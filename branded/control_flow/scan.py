@@ -30,6 +30,9 @@ from branded.graph.primitive import Batched, BatchingRun, Bundle, primitive_of
 from branded.graph.scope import Row
 from branded.graph.uops import is_float, lead, replace_ops
 
+_TERMS = 16
+"""The number of terms that make a sum slow."""
+
 
 class Scan(Loop):
     """`for x in xs: carry, y = step(carry, x)`, with the `y`s stacked."""
@@ -80,7 +83,7 @@ class Scan(Loop):
         Example: `c, y = c * x, c`, in three steps.
 
             the loop         c0 -> c1 -> c2 -> c3
-            its residuals    c0, c1, c2: the loop runs again and stacks the carry before each step
+            its residuals    c0, c1, c2: the loop runs again and stacks the carry before each step, and slow values
             its transpose    ct(c3) -> ct(c2) -> ct(c1) -> ct(c0): ct(c) = ct(c') * x + ct(y), ct(x) = ct(c') * c
 
         A constant of the loop has the sum of its cotangents over all steps, which is an additional carry.
@@ -93,14 +96,17 @@ class Scan(Loop):
         roots = [*(step.nexts[i] for i in wanted.carries), *(step.outs[i] for i in cts)]
         targets = [x[i] for x, places in pairs(step.params, wanted) for i in places]
         flat_grads, _ = gradients(roots, [*ct_next, *ct_ys], targets)
+        again = self._step_in_reverse(step, wanted)
+        slow = {x: like(x) for x in _slow_values(flat_grads, step)} if again is None and not _to_transpose(step) else {}
+        flat_grads = replace_ops(flat_grads, lambda _: None, at=slow)
         grads = split_arguments(flat_grads, len(wanted.carries), len(wanted.inputs))
 
         # a cotangent that is the same for each step, as for a sum over the steps, is stored once
         same = {p: x for p, ct in pairs(ct_ys, cts.values()) if (x := invariant_slice(ct, 0)) is not None}
 
         before = [c for c in step.params.carries if any(c in g.toposort(enter_calls=False) for g in flat_grads)]
-        again = self._step_in_reverse(step, wanted)
-        residuals = self._residuals(u, again or step, args, before) if before or again else []
+        stored = [*before, *slow]
+        residuals = self._residuals(u, again or step, args, stored) if stored or again else []
         firsts = [or_zero(cotangents[i], args.carries[i]) for i in wanted.carries]
         sums = [(like(args.fixed[i]), zero(args.fixed[i])) for i in wanted.fixed]
         finals, ys = scan(
@@ -109,7 +115,7 @@ class Scan(Loop):
                 *(Carry(total, first, total + g) for (total, first), g in pairs(sums, grads.fixed)),
             ],
             [
-                *map(Input, before, residuals),
+                *map(Input, [*before, *slow.values()], residuals),
                 *map(Input, step.params.inputs, args.inputs),
                 *(Input(p, ct) for p, ct in pairs(ct_ys, cts.values()) if p not in same),
             ],
@@ -145,16 +151,16 @@ class Scan(Loop):
         new = self._step_in_reverse(self.opened(u), self._wanted(u, moved))
         return None if new is None else self._run(new, self.cut(u.src[1:]), [])[0]
 
-    def _residuals(self, u: UOp, step: Step, args: Args[UOp], carries: Sequence[UOp]) -> list[UOp]:
-        """Run the loop again, and return these carries as they are before each step."""
-        results, residuals = self._run(step, args, carries, whole=u)
+    def _residuals(self, u: UOp, step: Step, args: Args[UOp], values: Sequence[UOp]) -> list[UOp]:
+        """Run the loop again, and return these values of each step: carries before it, and values that it computes."""
+        results, residuals = self._run(step, args, values, whole=u)
         ran_again(u, results)
         return residuals
 
     def _run(
-        self, step: Step, args: Args[UOp], carries: Sequence[UOp], whole: UOp | None = None
+        self, step: Step, args: Args[UOp], values: Sequence[UOp], whole: UOp | None = None
     ) -> tuple[list[UOp], list[UOp]]:
-        """Return the results of the loop, and these carries as they are before each step.
+        """Return the results of the loop, and these values of each step.
 
         Results that exist only to be transposed are taken from `whole`, the original call.
         """
@@ -162,18 +168,47 @@ class Scan(Loop):
         skipped = _to_transpose(step) if whole is not None else set()
         selected = [i for i in range(n) if i not in skipped], [i for i in range(n, len(ys)) if i not in skipped]
         every = list(map(Carry, step.params.carries, args.carries, step.nexts))
-        finals, outs = scan(
+        stacked = list(dict.fromkeys([*(ys[i] for i in selected[1]), *values]))
+        finals, stacks = scan(
             [every[i] for i in selected[0]],
             list(map(Input, step.params.inputs, args.inputs)),
-            [*(ys[i] for i in selected[1]), *carries],
+            stacked,
             self.length,
             self.reverse,
             dict(pairs(step.params.fixed, args.fixed)),
             *args.gate,
         )
-        result_of = dict(zip([*selected[0], *selected[1]], [*finals, *outs], strict=False))
+        stack_of = dict(pairs(stacked, stacks))
+        result_of = dict(pairs(selected[0], finals)) | {i: stack_of[ys[i]] for i in selected[1]}
         results = [whole.gettuple(i) if whole is not None and i in skipped else result_of[i] for i in range(len(ys))]
-        return results, outs[len(selected[1]) :]
+        return results, [stack_of[x] for x in values]
+
+
+def _slow_values(grads: Sequence[UOp], step: Step) -> list[UOp]:
+    """Return the values of a step that are stored for its transpose, since sums make them slow to compute again.
+
+    They are results of the step, or sums that are not larger than its results, as in `c, y = (w @ c).tanh(), c`.
+
+    Source: the policy `dots_with_no_batch_dims_saveable` of `jax.checkpoint`, which stores matrix products.
+    """
+    results = {*step.nexts, *step.outs}
+    there = UOp(Ops.SINK, src=tuple(results)).toposort(enter_calls=False)
+    slow = set[UOp]()
+    for u in there:
+        is_sum = u.op is Ops.REDUCE and u.src[0].max_numel() >= _TERMS * u.max_numel()
+        if is_sum or not slow.isdisjoint(u.src):
+            slow.add(u)
+    found, seen, left = list[UOp](), set[UOp](), [*grads]
+    while slow and left:
+        if (u := left.pop()) in seen:
+            continue
+        seen.add(u)
+        may_be_stored = u in results or (u.op is Ops.REDUCE and any(u.max_numel() <= x.max_numel() for x in results))
+        if u in slow and may_be_stored and u.dtype == strong_dtype(u.dtype):
+            found.append(u)
+        else:
+            left += u.src[1:] if u.op is Ops.FUNCTION else u.src
+    return found
 
 
 def _to_transpose(step: Step) -> set[int]:
