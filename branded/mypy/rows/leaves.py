@@ -130,8 +130,10 @@ def unmappable(
             return
         if info not in around:
             inner = around if info.fullname == "builtins.tuple" else around | {info}
+            absent = optional_items(t) - ({f"[{k!r}]" for k in way.items} if isinstance(way, TypedDictType) else set())
             for (accessor, field), each in zip(fields.items(), _item_axes(way, t, fields), strict=True):
-                yield from find(field, each, f"{what}{accessor}", around=inner)
+                if accessor not in absent:
+                    yield from find(field, each, f"{what}{accessor}", around=inner)
     elif not isinstance(t, Instance):
         return
     elif t.type.fullname in CONTAINERS:
@@ -207,6 +209,11 @@ def fields_of_class(info: TypeInfo) -> list[str]:
     names = [a["name"] for a in dataclass.get("attributes", ())] or named_tuple.get("fields", [])
     static = static_fields(info) if names else set()
     return [name for name in names if name not in static]
+
+
+def optional_items(t: ProperType) -> set[str]:
+    """Return the accessors of the items that a TypedDict may lack."""
+    return {f"[{k!r}]" for k in t.items.keys() - t.required_keys} if isinstance(t, TypedDictType) else set()
 
 
 def fields_of(t: ProperType) -> dict[str, Type]:

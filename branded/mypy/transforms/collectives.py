@@ -59,8 +59,11 @@ class _Names:
         elif isinstance(t, TupleType):
             for item in t.items:
                 self.add(item)
-        elif (brand := class_of(t)) is not None and not is_a(brand, BRAND):
-            self.brands.append(brand)
+        elif (brand := class_of(t)) is not None:
+            if isinstance(brand, Instance) and (is_a(brand, BRAND) or not brand.type.has_base(BRAND)):
+                self.wrong = t
+            else:
+                self.brands.append(brand)
         elif isinstance(t, Instance) and t.type.fullname == OPENED and not is_a(t.args[0], BRAND):
             self.brands.append(get_proper_type(t.args[0]))
         elif isinstance(t, Instance) and t.type.fullname in (*NUMBERS, TENSOR, VEC):

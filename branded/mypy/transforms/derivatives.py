@@ -235,7 +235,7 @@ def split_aux(by: Derivative, inside: Type, has_aux: bool | None) -> tuple[Type,
 def not_floats(t: Type, what: str) -> Iterator[tuple[str, str]]:
     """Find the leaves of an argument that cannot be differentiated; yield a name and a description for each."""
     yield from function_calls.non_tensors(t, what)
-    for where, leaf in function_calls.tree_leaves(t, what):
+    for where, leaf in function_calls.tree_leaves(t, what, certain=True):
         if isinstance(leaf, Instance) and leaf.type.fullname in ("builtins.int", "builtins.bool"):
             yield where, function_calls.with_article(leaf.type.name)
 

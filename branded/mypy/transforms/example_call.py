@@ -126,8 +126,10 @@ class ExampleCall(NamedTuple):
             return
         outside, inside = show(args[where].type, api), show(lifted[where], api)
         name = (wrong[2] or "the function").replace('"', "")
-        fix = "annotate the parameter as Vec[S, Tensor], or use in_axes=None if all examples share it"
-        if "Axes[" in wrong[3] and "Axes[" in inside:
+        has_axes = "Axes[" in wrong[3] and "Axes[" in inside
+        varied = wrong[3] if inside.endswith(f", {wrong[3]}]") else "Tensor"
+        fix = f"annotate the parameter as Vec[S, {varied}], or use in_axes=None if all examples share it"
+        if has_axes and not inside.endswith(f", {wrong[3]}]"):
             fix = "use another axis in in_axes, or transpose the argument"
         elif wrong[2] is None:  # a value of the type Callable, which has no parameters to annotate
             fix = _PROTOCOL

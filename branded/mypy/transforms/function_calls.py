@@ -65,7 +65,7 @@ from branded.mypy.rows.algebra import (
 )
 from branded.mypy.rows.brand_env import OpenBrands, add_errors, checker, fail, show, trying
 from branded.mypy.rows.callables import Arg, synthetic_call, types_in_context
-from branded.mypy.rows.leaves import NUMBERS, fields_of, replace_leaves
+from branded.mypy.rows.leaves import NUMBERS, fields_of, optional_items, replace_leaves
 from branded.mypy.transforms.options import MAPPED
 
 
@@ -272,10 +272,13 @@ def has_body(e: Expression) -> bool:
     return isinstance(e, LambdaExpr) or (isinstance(e, ListExpr | TupleExpr) and any(map(has_body, e.items)))
 
 
-def tree_leaves(t: Type, what: str, above: tuple[TypeInfo, ...] = ()) -> Iterator[tuple[str, ProperType]]:
+def tree_leaves(
+    t: Type, what: str, above: tuple[TypeInfo, ...] = (), certain: bool = False
+) -> Iterator[tuple[str, ProperType]]:
     """Find the leaves of a tree called `what`; yield how Python reaches each, and its type.
 
-    A part of a recursive type is a leaf: a recursive alias, and a class within the classes `above` it.
+    A part of a recursive type is a leaf: a recursive alias, and a class within the classes `above` it. With `certain`,
+    the items that a TypedDict may lack are left out.
     """
     is_recursive, t = isinstance(t, TypeAliasType) and t.is_recursive, get_proper_type(t)
     t = t.fallback if isinstance(t, LiteralType) else t
@@ -283,10 +286,12 @@ def tree_leaves(t: Type, what: str, above: tuple[TypeInfo, ...] = ()) -> Iterato
     if is_recursive or len(set(within)) < len(within):
         yield what, t
     elif fields := fields_of(t):
+        absent = optional_items(t) if certain else set()
         for accessor, field in fields.items():
-            yield from tree_leaves(field, f"{what}{accessor}", within)
+            if accessor not in absent:
+                yield from tree_leaves(field, f"{what}{accessor}", within, certain)
     elif isinstance(t, Instance) and t.type.fullname in CONTAINERS and t.args:
-        yield from tree_leaves(t.args[-1], f"each item of {what}", above)
+        yield from tree_leaves(t.args[-1], f"each item of {what}", above, certain)
     else:
         yield what, t
 
@@ -294,7 +299,7 @@ def tree_leaves(t: Type, what: str, above: tuple[TypeInfo, ...] = ()) -> Iterato
 def non_tensors(t: Type, what: str, numbers: bool = True) -> Iterator[tuple[str, str]]:
     """Find the leaves of a tree that cannot be tensors; yield a name and a description for each."""
     refused = {"builtins.str", "builtins.bytes", "builtins.set", *(() if numbers else NUMBERS)}
-    for where, leaf in tree_leaves(t, what):
+    for where, leaf in tree_leaves(t, what, certain=True):
         if isinstance(leaf, FunctionLike):
             yield where, "a function"
         elif isinstance(leaf, Instance) and leaf.type.fullname in refused:

@@ -1,6 +1,6 @@
 """Dicts as arguments that are declared as TypedDicts, of transformed functions."""
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from tinygrad import Tensor
 
@@ -97,3 +97,21 @@ def shown(b: Tensor) -> Tensor:
 assert vmap(lambda b: network({"first": {"w": w, "b": b}, "scale": u[0]}, w))(u).shape == (4,)
 assert vmap(lambda b: network({"first": {"w": w, "b": u[0]}, "scale": b}, w))(u).shape == (4,)
 assert vmap(shown)(u).shape == (4,)
+
+
+# --- a key that may be missing has a type without axes
+class Named(TypedDict):
+    example: Example
+    name: NotRequired[str]
+
+
+def named(n: Named, x: Tensor) -> Tensor:
+    return distance(n["example"]) * x.sum()
+
+
+nameless: Named = {"example": {"x": weights, "y": points[1]}}
+several: Named = {"example": {"x": points, "y": points * 2}}
+assert vmap(lambda n: named(n, weights))(several).shape == (2,)
+assert vmap(named, in_axes=(None, 0))(nameless, points).shape == (2,)
+assert vmap(lambda n: n)(several)["example"]["x"].shape == (2, 2)
+assert grad(named)(nameless, weights)["example"]["x"].shape == (2,)

@@ -171,3 +171,11 @@ means(linalg.pinv(X))  # E: incompatible type "Axes[Features, Users]"; expected 
 
 # --- an operand of an operand in a lambda, which mypy only tries at first
 vmap(lambda a: a.stack(1 + (X @ Y)))(Tensor.ones(2, 4, 2))  # E: @: the inner axes are `Features` and `Items`
+
+
+# --- a function of one row that is not generic in brands
+def mean_of(row: Axes[Features]) -> Axes[()]:
+    return row.mean()
+
+
+vmap(mean_of)(X)  # E: argument 1 is mapped, but mean_of wants "Axes[Features]" for one example

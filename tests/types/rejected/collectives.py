@@ -94,6 +94,10 @@ vmap(lambda u: psum(u), axis_name="u")(x)  # E: psum
 # --- a number as a name
 vmap(lambda u: psum(u, 1), axis_name="u", out_axes=None)(x)  # E: psum: "int" is not the name of a brand
 
+# --- a class that is not a brand as a name
+vmap(lambda u: psum(u, Tensor), axis_name="u")(x)  # E: psum: "type[Tensor]" is not the name of a brand
+vmap(lambda u: u * axis_size(Brand), axis_name="u")(x)  # E: axis_size: "type[Brand]" is not the name of a brand
+
 # --- an opened brand is summed over, and the other is left
 with brand("p", 2) as p, brand("q", 3) as q:
     total: Tensor = psum(p.vec(x) * q.vec(y), p)  # E: (expression has type "Vec[q, Tensor]", variable has type "Tensor"

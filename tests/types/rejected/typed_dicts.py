@@ -1,6 +1,6 @@
 """Dicts that are not the declared TypedDicts, and reads of their values."""
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 from tinygrad import Tensor
 
@@ -57,3 +57,17 @@ def of_layers(w: Axes[Items, Features], b: Axes[Items], x: Axes[Features]) -> No
     layers = vmap(layer, in_axes=(0, None))
     layers({"w": w, "b": w}, x)  # E: TypedDict item "b" has type "Axes[Any]"
     layers({"w": w}, x)  # E: Expected TypedDict keys ("w", "b") but found only key "w"
+
+
+# --- a str under a key that may be missing, and that in_axes maps
+class Named(TypedDict):
+    w: Tensor
+    name: NotRequired[str]
+
+
+def named(n: Named) -> Tensor:
+    return n["w"].sum()
+
+
+def of_named(n: Named) -> None:
+    vmap(named, in_axes=({"w": 0, "name": 0},))(n)  # E: in_axes: argument 1['name'] is a str
