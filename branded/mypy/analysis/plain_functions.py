@@ -47,6 +47,7 @@ from branded.mypy.analysis.recheck import recheck_function
 from branded.mypy.analysis.source.called_function import (
     at_bounds,
     body_of,
+    entries_called,
     held_function,
     initializer,
     owner_of,
@@ -170,6 +171,11 @@ class Instances:
         used = [row for n, row in zip(sig.arg_names, rows, strict=True) if n not in idle]
         united = list(dict.fromkeys(b for row in used for b in row))
         result = _change_result(sig.ret_type, lambda row: [*row, *united])
+        for entry in entries_called(ctx, sig, api):
+            if is_in_file(entry, api):
+                self._result(_Check(entry, types, sig.ret_type, united, self._shared(ctx, entry, api)), api)
+            elif reads := reads_in(entry, sig, types, None, api):
+                report_read(reads, united, ctx.context, api)
         f = body_of(node, sig, api)
         if f is not None and is_in_file(f, api):
             told = times_told[0]

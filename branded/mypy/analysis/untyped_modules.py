@@ -75,7 +75,8 @@ def definition_of(t: CallableType, node: Node | None, api: TypeChecker) -> Symbo
     return None if f is not None and is_decorated and not is_in_file(f, api) else f
 
 
-_assigned: dict[MypyFile | FuncDef, dict[Var, Expression | None]] = new_cache()
+_assigned: dict[MypyFile | FuncDef, dict[tuple[str, int], Expression | None]] = new_cache()
+"""The values of variables by name and line: a body that is checked again has copies of the variables around it."""
 
 
 def assigned_to(node: Node | None, api: TypeChecker) -> Expression | None:
@@ -83,21 +84,23 @@ def assigned_to(node: Node | None, api: TypeChecker) -> Expression | None:
     if not isinstance(node, Var):
         return None
     owners: list[MypyFile | FuncDef] = [api.tree]
-    owners += [f for f in api.scope.stack if isinstance(f, FuncDef)]  # a body checked again has its own variables
+    owners += [f for f in api.scope.stack if isinstance(f, FuncDef)]
+    place = node.name, node.line
     for owner in owners:
         if owner not in _assigned:
             _assigned[owner] = _assigned_in(_all_statements(owner.defs) if isinstance(owner, MypyFile) else owner.body)
-        if node in _assigned[owner]:
-            return _assigned[owner][node]
+        if place in _assigned[owner]:
+            return _assigned[owner][place]
     return None
 
 
-def _assigned_in(body: object) -> dict[Var, Expression | None]:
-    found: dict[Var, Expression | None] = {}
+def _assigned_in(body: object) -> dict[tuple[str, int], Expression | None]:
+    found: dict[tuple[str, int], Expression | None] = {}
     for part in walk(body):
         for target, value in _assignments(part):
             if isinstance(target, NameExpr) and isinstance(target.node, Var):
-                found[target.node] = None if target.node in found else value
+                place = target.node.name, target.node.line
+                found[place] = None if place in found else value
     return found
 
 

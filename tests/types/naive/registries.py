@@ -200,3 +200,27 @@ def both(a: Tensor, b: Tensor, /) -> tuple[Tensor, Tensor]:
 
 vmap(both)(x, y)
 vmap(line.predict)(x)
+
+
+# --- an entry that reads, which is not called with batched values
+def largest(a: Tensor) -> Tensor:
+    return a / a.max().item()
+
+
+def halves(a: Tensor) -> Tensor:
+    return a / 2
+
+
+NORMS: dict[str, Callable[[Tensor], Tensor]] = {"largest": largest, "halves": halves}
+
+
+def normed(a: Tensor) -> Tensor:
+    norm, other = NORMS["halves"], NORMS["largest"]
+
+    def both(b: Tensor) -> Tensor:
+        return norm(b)
+
+    return vmap(both)(other(a))
+
+
+normed(x)

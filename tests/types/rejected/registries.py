@@ -1,6 +1,8 @@
 """Mistakes with functions that have no name where they are called."""
 
 from collections.abc import Callable
+from enum import Enum
+from typing import Protocol
 
 from tinygrad import Tensor
 
@@ -32,3 +34,50 @@ summed()  # E: Too few arguments
 halved = vmap(lambda p, r: tree.map(lambda leaf: leaf * r, p))
 halved({"a": x}, x)["b"].shrinks(2)  # E: "Tensor" has no attribute "shrinks"
 halved({"a": x})  # E: Too few arguments
+
+
+# --- a function in a registry that a key selects, in a variable and in a nested function
+def to_unit(a: Tensor) -> Tensor:
+    return a / a.max().item()  # E: item: a value that varies over "a" has no single value to read
+
+
+def plain(a: Tensor) -> Tensor:
+    return a
+
+
+NORMS = {"unit": to_unit, "plain": plain}
+
+
+def normed(key: str, a: Tensor) -> Tensor:
+    norm = NORMS[key]
+
+    def half(a: Tensor) -> Tensor:
+        halved = norm(a)
+        return halved / 2
+
+    return vmap(half)(a)
+
+
+# --- the same of a Protocol, with an enum as the key
+class Distance(Protocol):
+    def __call__(self, a: Tensor, b: Tensor, /) -> Tensor: ...
+
+
+class Kind(Enum):
+    L1 = 1
+    L2 = 2
+
+
+def l1(a: Tensor, b: Tensor) -> Tensor:
+    return (a - b).abs()
+
+
+def l2(a: Tensor, b: Tensor) -> Tensor:
+    return (a - b) if (a - b) > 0 else b - a  # E: bool: a value that varies over "a" has no single truth value
+
+
+DISTANCES: dict[Kind, Distance] = {Kind.L1: l1, Kind.L2: l2}
+
+
+def distances(kind: Kind, a: Tensor) -> Tensor:
+    return vmap(lambda a: DISTANCES[kind](a, a))(a)

@@ -4,12 +4,30 @@ from __future__ import annotations
 
 from mypy.checker import TypeChecker
 from mypy.expandtype import expand_type
-from mypy.nodes import CallExpr, Decorator, FuncDef, MemberExpr, NameExpr, Node, RefExpr, TypeInfo, Var
+from mypy.nodes import (
+    CallExpr,
+    Decorator,
+    DictExpr,
+    Expression,
+    FuncDef,
+    IndexExpr,
+    IntExpr,
+    ListExpr,
+    MemberExpr,
+    NameExpr,
+    Node,
+    RefExpr,
+    StrExpr,
+    TempNode,
+    TupleExpr,
+    TypeInfo,
+    Var,
+)
 from mypy.plugin import FunctionSigContext, MethodSigContext
 from mypy.types import CallableType, Instance, Type, TypeVarId, TypeVarType, get_proper_type
 
 from branded.mypy.analysis.function_source import bound_count, decorators_of, without_decorator
-from branded.mypy.analysis.untyped_modules import assigned_to
+from branded.mypy.analysis.untyped_modules import assigned_to, is_untyped_function
 from branded.mypy.rows.algebra import is_unbatched
 
 CUSTOM = {f"branded.autodiff.custom_rules.custom_derivatives.{name}" for name in ("custom_jvp", "custom_vjp")}
@@ -49,6 +67,45 @@ def held_function(
     if not is_same or not isinstance(node, FuncDef | Decorator) or not isinstance(f, FuncDef):
         return None
     return node if len(f.arg_names) - bound_count(f) == len(sig.arg_types) else None
+
+
+def entries_called(ctx: FunctionSigContext | MethodSigContext, sig: CallableType, api: TypeChecker) -> list[FuncDef]:
+    """Return the bodies that an entry of a display may run: `OPS = {"unit": unit}`, then `f = OPS[key]` and `f(x)`."""
+    callee: Expression | None = getattr(ctx.context, "callee", None)
+    match _written(assigned_to(callee.node, api) if isinstance(callee, NameExpr) else callee):
+        case IndexExpr(base=NameExpr(node=node), index=key):
+            entries = _entries(_written(assigned_to(node, api)), key)
+        case CallExpr(callee=MemberExpr(expr=NameExpr(node=node), name="get"), args=[key, *others]):
+            entries = [*_entries(_written(assigned_to(node, api)), key), *others]
+        case _:
+            return []
+    found = [body_of(e.node, sig, api) for e in entries if isinstance(e, RefExpr)]
+    return [
+        f for f in found if f is not None and len(f.arg_names) == len(sig.arg_types) and is_untyped_function(f, api)
+    ]
+
+
+def _written(e: Expression | None) -> Expression | None:
+    """Return an expression without the injected call around it."""
+    is_injected = isinstance(e, CallExpr) and isinstance(e.callee, TempNode) and len(e.args) == 1
+    return e.args[0] if is_injected and isinstance(e, CallExpr) else e
+
+
+def _entries(display: Expression | None, key: Expression) -> list[Expression]:
+    """Return the entry of a display for a literal key, and all entries for another key."""
+    if isinstance(display, DictExpr):
+        every = [v for k, v in display.items if k is not None]
+        return [v for k, v in display.items if _is_same(k, key)] or every
+    return display.items if isinstance(display, ListExpr | TupleExpr) else []
+
+
+def _is_same(e: Expression | None, key: Expression) -> bool:
+    match e, key:
+        case (StrExpr(value=a), StrExpr(value=b)) | (IntExpr(value=a), IntExpr(value=b)):
+            return a == b
+        case RefExpr(node=Var() as v), RefExpr(node=w):  # an entry of an enum
+            return v is w
+    return False
 
 
 def initializer(info: TypeInfo) -> FuncDef | None:
