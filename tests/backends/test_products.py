@@ -628,3 +628,24 @@ def test_few_columns_of_stacked_sums_are_products() -> None:
     assert len(products) == 3
     want = [np.maximum(x.numpy(), 0).T @ y.numpy() for x, y in zip(xs, ys, strict=True)]
     close(value, np.stack(want, 2))
+
+
+@pytest.mark.parametrize(
+    ("count", "dtype", "product"),
+    [
+        (1024, np.int8, dtypes.float32),  # the largest sum is 2 ** 24
+        (1025, np.int8, dtypes.float64),
+        (64, np.uint8, dtypes.float32),
+        (300, np.uint8, dtypes.float64),
+        (64, np.int32, None),
+    ],
+)
+def test_ints_in_exact_floats(count: int, dtype: Any, product: Any) -> None:
+    limits = np.iinfo(dtype)
+    a = R.choice([limits.min, limits.max], (64, count)).astype(dtype)
+    b = R.choice([limits.min, limits.max], (count, 48)).astype(dtype)
+    a[0] = b[:, 0] = limits.min or limits.max  # the largest sum
+    x, y = tensors(a, b)
+    products, _, values = execute(vmap(lambda r: r.cast("int32") @ y.cast("int32"))(x))
+    assert [p.dtype for p in products] == ([] if product is None else [product])
+    np.testing.assert_array_equal(values, a.astype(np.int32) @ b.astype(np.int32))

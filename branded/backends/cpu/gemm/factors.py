@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import math
 
 from tinygrad import dtypes
+from tinygrad.dtype import DType
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.backends.cpu.gemm import cost
@@ -31,6 +33,37 @@ def exact(ast: UOp) -> UOp:
 def is_sum_of_products(u: UOp) -> bool:
     """Return whether a value is a sum of products of float32 or float64."""
     return u.op is Ops.REDUCE and u.arg == (Ops.ADD, 0) and u.src[0].op is Ops.MUL and u.dtype in _TYPES
+
+
+_EXACT = {dtypes.float32: 1 << 24, dtypes.float64: 1 << 53}
+"""The largest int up to which a float represents each int."""
+
+
+def ints_as_floats(value: UOp) -> UOp:
+    """Return a value whose sums of products of ints are computed in floats that represent each partial sum.
+
+    Such a sum of products of int8 has 1,024 terms in float32.
+    """
+    new = dict[UOp, UOp]()
+    for red in value.toposort():
+        if red.op is not Ops.REDUCE or red.arg != (Ops.ADD, 0) or red.src[0].op is not Ops.MUL:
+            continue
+        if not dtypes.is_int(red.dtype) or any(r.src[0].op is not Ops.CONST for r in red.src[1:]):
+            continue
+        factors = list(cost.factors_of(red.src[0]))
+        largest = math.prod([max(abs(int(u.vmin)), abs(int(u.vmax))) for u in factors] + [*map(cost.size, red.src[1:])])
+        to = next((dtype for dtype, limit in _EXACT.items() if largest <= min(limit, red.dtype.max)), None)
+        if to is not None:
+            product = functools.reduce(lambda x, y: x * y, [_as_float(u, to) for u in factors])
+            new[red] = UOp(Ops.REDUCE, to, (product, *red.src[1:]), red.arg).cast(red.dtype)
+    out: UOp = value.substitute(new) if new else value
+    return out
+
+
+def _as_float(u: UOp, to: DType) -> UOp:
+    is_widened = u.op is Ops.CAST and dtypes.is_int(u.src[0].dtype) and u.src[0].dtype.itemsize <= u.dtype.itemsize
+    out: UOp = (u.src[0] if is_widened else u).cast(to)
+    return out
 
 
 def scalars_outside(value: UOp) -> UOp:

@@ -6,6 +6,8 @@ matrix-vector product for each example of a batch all match.  BLAS then works di
 allow it.  A factor that is not a buffer (an `exp`, a mask, a window) is precomputed if that is cheaper than
 computing it in the loops.  Operations on the sums follow.
 
+Sums of products of ints are computed in floats if these represent all partial sums.
+
 tinygrad rounds each product of float16 or bfloat16 and sums in float32; here the factors are converted to float32.
 
 Three rewrites apply to any kernel.  A value that each turn of a loop would recompute, such as the `exp` of a vector
@@ -25,7 +27,7 @@ from tinygrad.uop.ops import Ops, PatternMatcher, UOp, UPat
 from branded import tinygrad_compat
 from branded.backends.cpu.autotune import config
 from branded.backends.cpu.gemm import blas
-from branded.backends.cpu.gemm.factors import exact, scalars_outside
+from branded.backends.cpu.gemm.factors import exact, ints_as_floats, scalars_outside
 from branded.backends.cpu.gemm.recipe import Recipe, RecipeBuilder
 from branded.backends.cpu.renderer import loops as kernels
 from branded.backends.cpu.runtime import native
@@ -64,7 +66,12 @@ def recipe(
     to, value = store.src
     if to.src[0].op is not Ops.PARAM:
         return None  # a buffer in another shape, as in a chunk
-    return RecipeBuilder(to, scalars_outside(value), over, is_read, always, new, fixed).build(has_blas)
+    options = over, is_read, always, new, fixed
+    if has_blas and (floats := ints_as_floats(value)) is not value:
+        found = RecipeBuilder(to, scalars_outside(floats), *options).build(has_blas)
+        if found is not None and any(isinstance(part.code.arg, blas.ProductName) for part in found.parts):
+            return found
+    return RecipeBuilder(to, scalars_outside(value), *options).build(has_blas)
 
 
 def _replace_if_immediate(call: UOp) -> UOp | None:
