@@ -16,7 +16,7 @@ from typing import Any
 
 from tinygrad import Tensor
 from tinygrad.helpers import DEBUG
-from tinygrad.uop.ops import GroupOp, Ops, UOp
+from tinygrad.uop.ops import Ops, UOp
 
 from branded.compile.computed_graphs import replace_graphs
 from branded.compile.initial_values import filled_memory, write_initial_values
@@ -30,13 +30,6 @@ PROGRAMS = 128
 """The maximum number of graphs that are remembered; the least recently used are forgotten."""
 NODES = 4000
 """The size of the largest cached graph, in operations."""
-_PLAIN = {
-    *(GroupOp.ALU | GroupOp.Movement),
-    *(Ops.CAST, Ops.BITCAST, Ops.CONST, Ops.REDUCE, Ops.CONTIGUOUS, Ops.CONTIGUOUS_BACKWARD, Ops.DETACH, Ops.STACK),
-    *(Ops.FUNCTION, Ops.GETTUPLE, Ops.NOOP),
-}
-_SIZED = frozenset((Ops.RESHAPE, Ops.EXPAND, Ops.SHRINK, Ops.PAD))
-"""The movements whose operands after the first are sizes or offsets."""
 _Key = tuple[Any, ...]
 _MISSING: Any = object()
 
@@ -52,15 +45,21 @@ compile_graph: Callable[[Sequence[UOp], Sequence[UOp]], Any] | None = None
 """Compiles a graph with its buffers as parameters, or returns None; set by `executable`, which uses this module."""
 
 
-def run_cached(values: Sequence[Tensor]) -> bool:
-    """Compute values by a cached program, and return whether there is one."""
+def run_cached(values: Sequence[Tensor], *, compiles: bool = True) -> bool:
+    """Compute values by a cached program, and return whether there is one.
+
+    With `compiles`, a graph that was realized before is compiled.
+    """
     if private_api.capturing or DEBUG.value >= 2:
         return False
+    values = [t for t in values if not _is_realized(t.uop.base)]
     roots = list(dict.fromkeys(t.uop.base for t in values))
-    if any(map(_is_view, roots)):
-        return False
+    if not roots or any(map(_is_view, roots)):
+        return not roots
     if (found := _structure(roots)) is None:
-        return write_initial_values(values) and run_cached(values)
+        return write_initial_values(values) and run_cached(values, compiles=compiles)
+    if not compiles and found[0] not in _graphs:
+        return False
     if (results := _run(roots, *found)) is None:
         return False
     replace_graphs(values, roots, [y.uop for y in results])
@@ -68,7 +67,7 @@ def run_cached(values: Sequence[Tensor]) -> bool:
 
 
 def compute(t: Tensor) -> UOp | None:
-    """Return the value of a tensor in memory, computed by a cached program, or None if there is none.
+    """Return the value of a tensor in the memory of a CPU, computed by a cached program, or None if there is none.
 
     The tensor stays lazy, as when tinygrad reads it.
     """
@@ -76,6 +75,8 @@ def compute(t: Tensor) -> UOp | None:
         return None
     with LOCK:
         if (found := _structure([t.uop])) is not None:
+            if not all(value.device.startswith("CPU") for value in found[2]):
+                return None
             return None if (results := _run([t.uop], *found)) is None else results[0].uop
         with our_code.during(None):  # marks the memory, so that the values that contain it are still ours
             is_written = write_initial_values([t])
@@ -98,6 +99,10 @@ def _run(roots: Sequence[UOp], key: _Key, buffers: Sequence[UOp], leaves: Sequen
     return results
 
 
+def _is_realized(u: UOp) -> bool:
+    return u.op is Ops.BUFFER and bool(u.is_realized)
+
+
 def _is_view(u: UOp) -> bool:
     """Return whether a value is a buffer, or becomes a view of one without a kernel, perhaps of an initial value."""
     if u.op is not Ops.CONTIGUOUS:
@@ -106,42 +111,43 @@ def _is_view(u: UOp) -> bool:
 
 
 def _structure(roots: Sequence[UOp]) -> tuple[_Key, list[UOp], list[Known]] | None:
-    """Return a description of a graph in which buffers are numbered, and the buffers; None if it is not cached."""
+    """Return a description of a graph without its buffers, and the buffers; None if it is not cached.
+
+    The description lists the nodes from the roots down, each before its operands.  A node that was listed before is the
+    complement of its number, and a constant is itself.
+    """
     index: dict[UOp, int] = {}
-    rows: list[Any] = [private_api.option_values()]
+    key: list[Any] = [private_api.option_values(), len(roots)]
     buffers: list[UOp] = []
     values: list[Known] = []
-    stack, index_of = [*roots], index.get
+    stack, index_of = [*reversed(roots)], index.get
     while stack:
         u = stack.pop()
-        if u in index:
+        if (known := index_of(u)) is not None:
+            key.append(known)
             continue
         op, operands = u.op, u.src
-        sizes: tuple[Any, ...] = ()
+        if op is Ops.CONST or (op is Ops.STACK and sizes_of(u) is not None):
+            key.append(u)
+            continue
+        index[u] = ~len(index)
         if op is Ops.BUFFER or op is Ops.AFTER:
             memory = u if op is Ops.BUFFER else None if u in roots else filled_memory(u)
             if memory is None or (value := value_in_memory(memory)) is None or not value.address:
                 return None
-            rows.append(value.type)
+            key.append(value.type)
             buffers.append(u)
             values.append(value)
-            index[u] = len(index)
             continue
-        if op in _SIZED:
-            if None not in (numbers := tuple(map(sizes_of, operands[1:]))):
-                operands, sizes = operands[:1], numbers
-        elif op is Ops.FUNCTION:
+        if op is Ops.FUNCTION:
             if operands[0].op_in_backward_slice_with_self(Ops.BUFFER):
                 return None  # the key would keep the memory alive
-            operands, sizes = operands[1:], operands[:1]
+            key.append(operands[0])
+            operands = operands[1:]
         elif op is Ops.CONTIGUOUS_BACKWARD and u.arg is not None:
             return None
-        if None in (places := tuple(map(index_of, operands))):
-            stack.append(u)
-            stack += operands
-            continue
-        rows.append((op, u.dtype, u.arg, u.tag, sizes, places))
-        index[u] = len(index)
+        key += (op, u.dtype, u.arg, u.tag, len(operands))
+        stack += operands
         if len(index) > NODES:
             return None
-    return (*rows, *map(index_of, roots)), buffers, values
+    return tuple(key), buffers, values

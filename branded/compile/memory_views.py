@@ -19,7 +19,7 @@ _MOVES = frozenset((Ops.RESHAPE, Ops.PERMUTE, Ops.SHRINK, Ops.FLIP, Ops.EXPAND, 
 
 
 def array_in_memory(u: UOp) -> Any:
-    """Return the bits of a value that consists of elements of a buffer, as an array, or None for any other value.
+    """Return the bits of a value that consists of elements of a buffer of a CPU, as an array, or None for any other.
 
     The array is a view of the memory if its strides can express the value.
     """
@@ -29,7 +29,7 @@ def array_in_memory(u: UOp) -> Any:
             return None
         moves.append(u)
         u = u.src[0]
-    if not value.address or (moves and not value.device.startswith("CPU")):
+    if not value.address or not value.device.startswith("CPU"):
         return None
     array = _array(value)
     for move in reversed(moves):

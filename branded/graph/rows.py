@@ -55,7 +55,8 @@ class Info(NamedTuple):
     """Whether a brand occurs anywhere in the graph: open, left, or only in another result of a function."""
 
 
-_PLAIN = Info((), False, False, False, False, False)
+PLAIN = Info((), False, False, False, False, False)
+"""The facts about a graph without brands, devices or derivatives."""
 _KEY = "_branded"
 
 
@@ -87,7 +88,7 @@ def _of_operation(u: UOp, operands: Sequence[Info]) -> Info:
         return _of_result(call, u.arg, [info_of(s) for s in call.src[1:]])
     info = _join_infos(operands)
     if u.op is Ops.RANGE and (b := brand_of(u)) is not None:
-        return _PLAIN._replace(row=(b,), has_brand=True, sharded=bool(b.devices))
+        return PLAIN._replace(row=(b,), has_brand=True, sharded=bool(b.devices))
     if u.op is Ops.STAGE and type(u.arg) is Leaving:
         # the facts about the operand, without the brand that STAGE leaves
         row = tuple(b for b in operands[0].row if b is not brand_of(u.src[1]))
@@ -98,11 +99,11 @@ def _of_operation(u: UOp, operands: Sequence[Info]) -> Info:
 
 
 def _join_infos(infos: Iterable[Info]) -> Info:
-    out = _PLAIN
+    out = PLAIN
     for info in infos:
-        if info is _PLAIN or info is out:
+        if info is PLAIN or info is out:
             continue
-        if out is _PLAIN:
+        if out is PLAIN:
             out = info
         elif info != out:
             out = Info(union(out.row, info.row), *(a or b for a, b in zip(out[1:], info[1:], strict=True)))

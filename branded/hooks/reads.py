@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tinygrad import Tensor, dtypes
@@ -21,9 +21,9 @@ from branded.core.tracing.state import is_tracing
 from branded.core.values import vec_type
 from branded.errors import BrandedError, OperandError, ReadError, ShapeError
 from branded.errors.source import asking
-from branded.graph.rows import check_live, is_differentiated, row_of
+from branded.graph.rows import PLAIN, check_live, info_of, is_differentiated, row_of
 from branded.graph.scope import Row, Scope
-from branded.tinygrad_compat import gates, private_api
+from branded.tinygrad_compat import activation, gates, private_api
 from branded.tinygrad_compat.lazy_numpy import np
 from branded.tinygrad_compat.private_api import _to_np_dtype, all_int
 from branded.tinygrad_compat.tensor_methods import Method, wrap
@@ -163,10 +163,9 @@ _CONVERT: Mapping[str, Callable[[Any], Any]] = {
 """Functions that read a value in memory by numpy, given a view of the memory."""
 
 
-def _numpy_type(u: UOp) -> Any:
-    """Return the dtype of numpy in which a value on the CPU can be read in place, or None."""
-    shape = u.shape
-    return None if private_api.capturing or 0 in shape or not all_int(shape) else _same_type(u.dtype)
+def _is_on_cpu(u: UOp) -> bool:
+    """Return whether a value with elements is computed on the CPU."""
+    return all_int(u.shape) and 0 not in u.shape and str(u.device).startswith("CPU")
 
 
 @functools.cache
@@ -197,17 +196,20 @@ def _by_numpy(api_name: str, otherwise: Method, convert: Callable[[Any], Any]) -
 
     def read(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         u = self.uop  # keeps its memory until the end, even if another thread writes
-        many = api_name == "item" and u.max_numel() != 1
-        is_here = str(self.device).startswith("CPU")
-        if many or args or kwargs or not is_here or (numpy_type := _numpy_type(u)) is None:
+        if args or kwargs or private_api.capturing or (numpy_type := _same_type(u.dtype)) is None:
             return otherwise(self, *args, **kwargs)
-        if (array := array_in_memory(u)) is None:
+        array = array_in_memory(u)
+        if array is None and gates.is_on_for(u):
             _prepare_read(api_name, self)
-            if gates.is_on_for(self.uop) and (value := eager_cache.compute(self)) is not None:
-                return convert(array_in_memory(value).view(numpy_type))
+            if (value := eager_cache.compute(self)) is not None:
+                array = array_in_memory(value)
+        if array is None and _is_on_cpu(u):
+            _prepare_read(api_name, self)
             buffer = getattr(self, private_api.MEMORY_OF)()  # keeps its memory from being reused until the end
             memory = buffer.as_memoryview(allow_zero_copy=True)
             array = np.frombuffer(memory, numpy_type).reshape(self.shape)
+        if array is None or not array.size or (api_name == "item" and array.size != 1):
+            return otherwise(self)
         return convert(array.view(numpy_type))
 
     return read
@@ -253,6 +255,11 @@ def _realize(original: Method) -> Method:
         return self
 
     return realize
+
+
+def _realize_cached(values: Sequence[Tensor]) -> bool:
+    """Realize values that only need a program that is compiled already, and return whether there is one."""
+    return all(info_of(t.uop) is PLAIN for t in values) and eager_cache.run_cached(values, compiles=False)
 
 
 def _counting(original: Method) -> Method:
@@ -340,6 +347,7 @@ def install() -> None:
     for name in READS:
         wrap(name, _reader("realize" if name == "linear_with_vars" else name))
     wrap("realize", _realize)
+    activation.realize_cached = _realize_cached
     wrap(private_api.MEMORY_OF, _buffer)
     for name in ("nonzero", "masked_select"):
         wrap(name, _counting)

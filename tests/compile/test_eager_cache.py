@@ -6,6 +6,7 @@ import gc
 import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from branded import grad, jit, scan, vmap
 from branded.compile import eager_cache, memory_views
 from branded.compile.executable import _Compiled
 from branded.compile.output_pool import Result
+from branded.tinygrad_compat import activation
 
 pytestmark = pytest.mark.compiled
 
@@ -65,6 +67,72 @@ def test_second_realize_compiles_third_runs_it() -> None:
     (program,) = programs()
     vmap(lambda r: r * 3)(array(8, seed=1)).realize()
     assert programs() == [program]
+
+
+def test_known_graph_is_realized_without_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = array(8)
+    for _ in range(2):
+        vmap(lambda r: r * 3)(x).realize()
+    monkeypatch.setattr(activation, "_in_engine", None)
+    y = vmap(lambda r: r * 3)(x).realize()
+    assert y.uop.is_realized
+    np.testing.assert_allclose(y.numpy(), x.numpy() * 3, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda x: x[1],
+        lambda x: x.T,
+        lambda x: x.reshape(2, 6),
+        lambda x: x[::2],
+        lambda x: x.flip(0),
+        lambda x: x.pad(((0, 1), (0, 0))),
+        lambda x: x.reshape(1, 3, 4).expand(2, 3, 4),
+        lambda x: x.detach(),
+    ],
+)
+@pytest.mark.parametrize("is_ours", [False, True])
+def test_realize_of_view_runs_nothing(
+    view: Callable[[Tensor], Tensor], is_ours: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = array(3, 4)
+    x = vmap(lambda r: r * 3)(x).realize() if is_ours else x
+    expected = view(x).numpy()
+    y = view(x)
+    u = y.uop
+    with monkeypatch.context() as context:
+        context.setattr(Tensor, "linear_with_vars", None)
+        assert y.realize() is y
+    assert y.uop is u
+    np.testing.assert_array_equal(y.numpy(), expected)
+
+
+def test_view_next_to_new_value_is_realized() -> None:
+    x = array(3, 4)
+    for _ in range(3):
+        y = vmap(lambda r: r * 3)(x).realize()
+        z = vmap(lambda r: r + 1)(y)
+        Tensor.realize(y[0], z, y.T)
+        assert z.uop.is_realized
+        np.testing.assert_allclose(z.numpy(), x.numpy() * 3 + 1, rtol=1e-6)
+    assert len(programs()) == 2
+
+
+def test_order_of_operands_is_part_of_graph() -> None:
+    x, y = array(4), array(4, seed=1)
+    a, b = x.numpy(), y.numpy()
+    f: list[tuple[Callable[[Any, Any], Any], Any]] = [
+        (lambda a, b: a - b, a - b),
+        (lambda a, b: b - a, b - a),
+        (lambda a, b: (a - b) * a, (a - b) * a),
+        (lambda a, b: (a - b) * b, (a - b) * b),
+        (lambda a, b: a * 0.0 + b, b),
+        (lambda a, b: a * float("nan"), a * np.nan),
+    ]
+    for _ in range(3):
+        for g, expected in f:
+            np.testing.assert_allclose(vmap(g)(x, y).numpy(), expected, rtol=1e-6)
 
 
 def test_other_tensors_see_computed_value() -> None:
