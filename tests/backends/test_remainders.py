@@ -71,6 +71,41 @@ def _least_neighbour(image: Any) -> Any:
     return p[:-2, 1:-1].minimum(p[2:, 1:-1]).minimum(p[1:-1, :-2].minimum(p[1:-1, 2:]))
 
 
+CHAIN = "    *(data0+Lidx1) = power_of_e((sine(alu0, 0)+val0));"
+
+
+@pytest.mark.parametrize(
+    ("n", "body", "is_in_turns"),
+    [
+        (256, ["    float alu0 = sine((val0*2.0f), 1);", CHAIN], True),
+        (32, ["    float alu0 = sine((val0*2.0f), 1);", CHAIN], False),  # fewer than four vectors
+        (256, [CHAIN], False),  # two calls in a chain
+        (256, ["    float alu0 = ((sine(val0, 0)+sine(val1, 0))+sine(val2, 0));"], False),  # three independent calls
+        (256, ["    *(data0+Lidx1) = " + "sine(" * 17 + "val0" + ", 0)" * 17 + ";"], False),  # clang takes long
+    ],
+)
+def test_chain_of_calls_computes_vectors_in_turns(n: int, body: list[str], is_in_turns: bool) -> None:
+    lines = [HEAD.format(n=n), *body, "  }"]
+    pragma = ['  _Pragma("clang loop interleave_count(4)")'] if is_in_turns else []
+    assert remainders.vectorize(lines) == [*pragma, *lines]
+
+
+@pytest.mark.parametrize("n", [1, 63, 64, 127, 1000])
+@pytest.mark.parametrize("count", [3, 16, 17, 40])
+def test_chain_has_values_of_numpy(n: int, count: int) -> None:
+    x = np.random.default_rng(n).uniform(-3, 3, n).astype(np.float32)
+
+    def chain(r: Tensor) -> Tensor:
+        for i in range(count):
+            r = (r * 1.5 + i).sin()
+        return r
+
+    want = x
+    for i in range(count):
+        want = np.sin((want * np.float32(1.5) + np.float32(i)).astype(np.float64)).astype(np.float32)
+    np.testing.assert_allclose(jit(vmap(chain))(Tensor(x)).numpy(), want, atol=2e-4)
+
+
 def test_maximum_is_computed_by_keys() -> None:
     body = ["    float val0 = (*(data1+Lidx1));", "    *(buf0+0) = largest_float((*(buf0+0)), val0);"]
     keys = [body[0], "    key_buf0_0 = largest_key_of_float(key_buf0_0, key_of_float(val0));", "  }"]

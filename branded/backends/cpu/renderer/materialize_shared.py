@@ -21,8 +21,8 @@ KERNELS, MANY = 3, 40
 """The minimum number of reading kernels and of operations for which a value is computed once."""
 LONGEST = 500
 """The maximum length of a chain in one kernel; the time of rewriting and of clang grows faster than the length."""
-_SINE = 5
-"""The number of operations that a sine counts as: clang vectorizes no loop with more than some 120 of them."""
+_SINE = 32
+"""The number of operations that a sine counts as: a kernel has at most `remainders.MOST_CALLS` of them in a chain."""
 _SAMPLE = 100
 """The number of operations that a random sample counts as."""
 _ENDS = {Ops.REDUCE, Ops.BUFFER, Ops.PARAM, Ops.AFTER, Ops.CONTIGUOUS, Ops.COPY, Ops.CALL, Ops.CUSTOM_FUNCTION}

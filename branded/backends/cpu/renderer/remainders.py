@@ -5,6 +5,9 @@ other 112.  AVX-512 computes a part of a vector at no extra cost, but clang uses
 With the pragma, it does not interleave vectors, so a long loop without it is faster.  A loop that computes an `exp` or
 similar is divided: the whole vectors, then the remainder.  A loop that reads under a condition on its index, as at the
 borders of an image, is left to clang: divided, it takes twice as long.
+
+Each call in a chain such as `sin(sin(sin(x)))` waits for the one before it.  Clang computes one vector at a time there,
+and takes four times as long as for the calls alone.  A pragma makes it compute several vectors in turns.
 """
 
 from __future__ import annotations
@@ -20,6 +23,9 @@ LONGEST, LONGEST_REDUCTION = 512, 192
 """The lengths from which the remainder costs less than the pragma: of a cheap loop, and of a reduction."""
 CHEAP, DEAR = 12, 64
 """The most lines of a cheap loop, and of a loop that is divided, which takes longer to compile."""
+SEVERAL, SHORTEST, MOST_CALLS = 4, 2, 16
+"""The number of vectors that a chain of calls computes in turns, the shortest such chain, and the most calls in a loop:
+the time of clang grows with their number."""
 NAME = "PARTS_OF_VECTORS"
 MACRO = f"""#if defined(__clang__) && defined(__AVX512VL__) && defined(__AVX512BW__)
 #pragma clang diagnostic ignored "-Wpass-failed"
@@ -27,10 +33,12 @@ MACRO = f"""#if defined(__clang__) && defined(__AVX512VL__) && defined(__AVX512B
 #else
 #define {NAME}
 #endif"""
+_IN_TURNS = f'_Pragma("clang loop interleave_count({SEVERAL})")'
 _LOOP = re.compile(r"( *)for \((int|unsigned int|long|unsigned long) (\w+) = 0; \3 < (\d+)(u?l?); \3\+\+\) \{")
 _CALL = re.compile(r"\b(?:power_of_e|power_of_2|sine)\(")
 _CONDITIONAL_READ = re.compile(r" = (.*?)\?\*\((.*?):")
 _DEFINITION = re.compile(r" *\w+ (\w+) = ")
+_TOKEN = re.compile(r"\w+\(?|[()]")
 _LONG_TYPE = re.compile(r"\b(?:long|double)\b")
 
 
@@ -79,6 +87,8 @@ def _divide_loop(loop: re.Match[str], head: str, body: Sequence[str]) -> Iterato
     is_dear = len(body) > CHEAP or has_calls
     longest = LONGEST_REDUCTION if before or any("*(buf" in line for line in body) else LONGEST
     is_in_parts = steps < longest and len(body) <= DEAR and not any(map(_LONG_TYPE.search, body))
+    if whole >= WIDTH * SEVERAL and not before and SHORTEST < _chain_length(body) and _count_calls(body) <= MOST_CALLS:
+        yield f"{space}{_IN_TURNS}"
     if whole in (0, steps) or (not has_calls and _reads_at_borders(loop[3], body)):
         yield from (*before, head, *inside, *after)
     elif whole > WIDTH and is_dear and not before and len(body) <= DEAR:
@@ -94,3 +104,25 @@ def _reads_at_borders(index: str, body: Sequence[str]) -> bool:
     reads = [m for line in body if (m := _CONDITIONAL_READ.search(line))]
     conditions, places = ([not inside.isdisjoint(re.findall(r"\w+", m[i])) for m in reads] for i in (1, 2))
     return any(conditions) and all(places)
+
+
+def _count_calls(body: Sequence[str]) -> int:
+    return sum(len(_CALL.findall(line)) for line in body)
+
+
+def _chain_length(body: Sequence[str]) -> int:
+    """Return the number of calls in the longest chain of calls, each of which needs the result of the one before."""
+    lengths: dict[str, int] = {}
+    for line in body:
+        name, _, text = line.rpartition(" = ")
+        chain = [0]  # the length in each open bracket, and of the calls that the brackets belong to
+        for token in _TOKEN.findall(text):
+            if token.endswith("("):
+                chain += [int(_CALL.fullmatch(token) is not None), 0]
+            elif token == ")" and len(chain) > 2:
+                inner, call = chain.pop(), chain.pop()
+                chain[-1] = max(chain[-1], inner + call)
+            else:
+                chain[-1] = max(chain[-1], lengths.get(token, 0))
+        lengths[name.rpartition(" ")[2]] = chain[0]
+    return max(lengths.values(), default=0)
