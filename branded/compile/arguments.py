@@ -20,6 +20,7 @@ from branded.tinygrad_compat.private_api import canonicalize_device
 from branded.tinygrad_compat.uops import KNOWN
 
 NUMBERS = frozenset({bool, int, float})
+_NAMES = frozenset({str})
 _DEEP = 32
 _CODES = frozenset("?bBhHiIlLqQefd")
 """The dtype codes of the NumPy arrays that kernels read in place, without a copy, and of NumPy numbers."""
@@ -34,6 +35,10 @@ class Static(tuple[Any, ...]):
         return hash(self) == hash(other) and super().__eq__(other)
 
     __hash__ = tuple.__hash__
+
+
+EXACT = frozenset({bool, int, str, type(None)})
+"""The types whose values are the same if they are equal and have the same type."""
 
 
 def exactly(x: Any) -> tuple[type, Any]:
@@ -75,9 +80,9 @@ def read_argument(x: Any, form: list[Any], leaves: list[Any], depth: int = 0) ->
     elif (cls is tuple or cls is list) and depth < _DEEP:
         form.append((cls, len(x)))
         read_each(x, form, leaves, depth + 1)
-    elif cls is dict and depth < _DEEP and all(type(k) is str for k in x):
+    elif cls is dict and depth < _DEEP and _NAMES.issuperset(map(type, x)):
         form.append((cls, *x))
-        read_each(map(x.__getitem__, tree.in_order(x)), form, leaves, depth + 1)
+        read_each(map(x.__getitem__, sorted(x)), form, leaves, depth + 1)  # as `tree.in_order` does
     elif cls is np.ndarray and x.dtype.char in _CODES and x.dtype.isnative:
         form.append((cls, x.shape, x.dtype))
         leaves.append(x)

@@ -18,7 +18,7 @@ from branded import tree
 from branded.backends.cpu.autotune.config import Report, Tuned, TuneLevel
 from branded.backends.cpu.renderer import loops as kernels
 from branded.compile import explain_retrace
-from branded.compile.arguments import Static, builder, exactly, read_argument, read_each, static_options
+from branded.compile.arguments import EXACT, Static, builder, exactly, read_argument, read_each, static_options
 from branded.compile.donation import donate
 from branded.compile.executable import Executable
 from branded.core.boundary import live_results
@@ -150,7 +150,7 @@ class Jitted:
     ) -> None:
         functools.update_wrapper(self, f)
         self._f, self._static, self._donated, self._tune = f, static, donated, tune
-        self._chosen: dict[Hashable, tuple[list[bool], list[bool]]] = {}
+        self._chosen: dict[Hashable, tuple[list[bool], ...]] = {}
         self._programs: dict[Hashable, _Program] = {}
         self._last: _Program | None = None
         self._seen: explain_retrace.Call | None = None
@@ -234,7 +234,14 @@ class Jitted:
         """Read the arguments if some are static or donated, and return the donated tensors by leaf index."""
         form.append(tuple(kwargs))
         donors: dict[int, Tensor] = {}
-        for x, is_fixed, is_donated in zip((*args, *kwargs.values()), *self._options(args, kwargs), strict=True):
+        values: Iterable[Any] = (*args, *kwargs.values())
+        fixed, donated, others = self._options(args, kwargs)
+        options: Iterable[tuple[bool, bool]] = zip(fixed, donated, strict=True)
+        numbers = tuple(itertools.compress(values, fixed))
+        if EXACT.issuperset(kinds := tuple(map(type, numbers))):
+            form += (kinds, numbers)
+            values, options = itertools.compress(values, others), itertools.compress(options, others)
+        for x, (is_fixed, is_donated) in zip(values, options, strict=True):
             if is_fixed and not isinstance(x, Tensor):
                 form.append(Static(exactly(x)))
                 continue
@@ -245,8 +252,8 @@ class Jitted:
                 donors |= {first + i: y for i, y in enumerate(variables) if isinstance(y, Tensor)}
         return donors
 
-    def _options(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[bool], list[bool]]:
-        """Return which arguments are static, and which are donated."""
+    def _options(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[bool], ...]:
+        """Return which arguments are static, which are donated, and which are not static."""
         key = len(args), *kwargs
         if (options := self._chosen.get(key)) is None:
             arguments = [*range(len(args)), *kwargs]
@@ -259,7 +266,7 @@ class Jitted:
                     f"jit: {name} is static, and cannot be donated", fix="make it either static or donated, not both"
                 )
             static, donated = ([a in selected for a in arguments] for selected in chosen)
-            options = self._chosen[key] = static, donated
+            options = self._chosen[key] = static, donated, [not is_fixed for is_fixed in static]
         return options
 
     @disable_gc()  # traced graphs stay alive, and garbage collection would scan them again and again

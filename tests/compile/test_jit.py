@@ -114,6 +114,20 @@ def test_error_for_a_number_and_a_tensor_names_no_option() -> None:
     assert "static" not in str(info.value) and "use cond" in str(info.value)
 
 
+def test_static_values_of_exact_types_are_one_key() -> None:
+    f = jit(lambda a, b: (a - b) * 2 if type(a) is not type(b) else a + b, static_argnums=(0, 1))
+    x = Tensor([1.0, 5.0])
+    for _ in range(2):
+        assert f(x, 1).tolist() == [0.0, 8.0]
+        assert f(1, x).tolist() == [0.0, -8.0]  # the same types of values at other positions
+        assert f(x, True).tolist() == f(x, 1).tolist()
+    assert f.traces == 3
+    g = jit(lambda x, a, b: x * len(f"{a!r}{b!r}"), static_argnames=("a", "b"))
+    for _ in range(2):
+        for a, b in ((1, True), (True, 1), ("1", None), (None, "1"), (1, 2.0), (-0.0, 0), (0.0, 0)):
+            assert g(x, a, b).tolist() == g(x, b=b, a=a).tolist() == (x * len(f"{a!r}{b!r}")).tolist()
+
+
 def test_equal_but_distinct_static_arguments() -> None:
     f = jit(lambda x, n: x * math.copysign(2, n[0] if isinstance(n, tuple) else n) + (n is True), static_argnums=1)
     x = Tensor([1.0, 2.0])

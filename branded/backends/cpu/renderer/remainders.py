@@ -87,7 +87,7 @@ def _divide_loop(loop: re.Match[str], head: str, body: Sequence[str]) -> Iterato
     is_dear = len(body) > CHEAP or has_calls
     longest = LONGEST_REDUCTION if before or any("*(buf" in line for line in body) else LONGEST
     is_in_parts = steps < longest and len(body) <= DEAR and not any(map(_LONG_TYPE.search, body))
-    if whole >= WIDTH * SEVERAL and not before and SHORTEST < _chain_length(body) and _count_calls(body) <= MOST_CALLS:
+    if whole >= WIDTH * SEVERAL and not before and _chain_length(body) > SHORTEST and _count_calls(body) <= MOST_CALLS:
         yield f"{space}{_IN_TURNS}"
     if whole in (0, steps) or (not has_calls and _reads_at_borders(loop[3], body)):
         yield from (*before, head, *inside, *after)
