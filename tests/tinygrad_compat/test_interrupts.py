@@ -79,7 +79,7 @@ class Within(Points):
 @pytest.fixture(autouse=True)
 def without_cached_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Disable cached programs: they run none of tinygrad's blocks that are interrupted here."""
-    monkeypatch.setattr(eager_cache, "run_cached", lambda values: False)
+    monkeypatch.setattr(eager_cache, "run_cached", lambda *_, **__: False)
     monkeypatch.setattr(eager_cache, "computed", lambda value: None)
 
 
