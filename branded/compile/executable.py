@@ -23,6 +23,7 @@ from branded.backends.cpu.runtime.native import Ref
 from branded.backends.cpu.runtime.python_executor import PythonExecutor, make_executor
 from branded.compile import compiled_loop, eager_cache
 from branded.compile.donation import may_be_one, take_memory
+from branded.compile.initial_values import copy_constants
 from branded.compile.inputs import ProgramInput, computed_tensor
 from branded.compile.linear_program import (
     Arena,
@@ -273,7 +274,9 @@ def _constants(us: Sequence[UOp]) -> dict[UOp, UOp]:
     """Realize the constants from Python numbers and arrays, which are the same in every call."""
     graph = UOp.sink(*us).toposort(enter_calls=False)
     copies = [u for u in graph if u.op is Ops.COPY and str(u.src[0].device).startswith(("PYTHON", "NPY"))]
-    return {u: _realize_copy(u) for u in copies if isinstance(u.device, str) and u.dtype not in dtypes.weaks}
+    copies = [u for u in copies if isinstance(u.device, str) and u.dtype not in dtypes.weaks]
+    memory = copy_constants(copies)
+    return memory | {u: _realize_copy(u) for u in copies if u not in memory}
 
 
 def _nothing(u: UOp) -> UOp:

@@ -59,8 +59,7 @@ def _write(u: UOp) -> UOp | None:
 
 def _copy(u: UOp) -> UOp | None:
     """Write `Tensor(array)` or `Tensor([1, 2])`."""
-    data = base_of(u.src[0])
-    if data.op is not Ops.BUFFER or data.device not in ("NPY", "PYTHON") or not data.is_realized:
+    if (data := _data(u)) is None:
         return None
     if open_brands():  # a write asks whether a tensor is older than the brand
         out = allocate(u.device, u.shape, u.max_numel(), u.dtype)
@@ -68,6 +67,32 @@ def _copy(u: UOp) -> UOp | None:
         out = _copies(u.device, u.shape, u.dtype).take().uop
     _memory(base_of(out))[:] = _memory(data)
     return out
+
+
+def _data(copy: UOp) -> UOp | None:
+    """Return the buffer of Python or numpy that is copied, or None if it is not in memory."""
+    data = base_of(copy.src[0])
+    is_there = data.op is Ops.BUFFER and data.device in ("NPY", "PYTHON") and data.is_realized
+    return data if is_there else None
+
+
+def copy_constants(copies: Sequence[UOp]) -> dict[UOp, UOp]:
+    """Return copies to the CPU in memory that no tensor of the user refers to; small equal values share their memory.
+
+    A copy is left out if its data is not in memory or if it is not on the CPU.
+    """
+    memory, shared = dict[UOp, UOp](), dict[object, UOp]()
+    for u in copies:
+        if not str(u.device).startswith("CPU") or not all_int(u.shape) or 0 in u.shape or (data := _data(u)) is None:
+            continue
+        source = _memory(data)
+        is_small = source.nbytes <= LARGEST_SHARED
+        key = (u.device, u.dtype, u.shape, bytes(source)) if is_small else u
+        if (out := shared.get(key)) is None:
+            out = shared[key] = allocate(u.device, u.shape, u.max_numel(), u.dtype)
+            _memory(base_of(out))[:] = source
+        memory[u] = out
+    return memory
 
 
 @functools.lru_cache(maxsize=32)

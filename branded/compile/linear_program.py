@@ -25,6 +25,7 @@ from branded.backends.cpu.runtime import cores, host_calls, native
 from branded.backends.cpu.runtime.native import Address, Ref
 from branded.backends.cuda.launch import launcher
 from branded.compile.kernel_order import find_invariant, flush_terms, join_calls, order_calls, update_in_place
+from branded.compile.shared_kernels import Part, pass_parts, share_kernels
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.activation import in_engine
 
@@ -197,7 +198,10 @@ def schedule(
     calls = calls.replace(src=flush_terms(updated, writes))
     if config.how() is not None:
         calls = _tune_kernels(calls, is_compiled)
-    compiled = _compile(calls, params) if is_compiled else calls
+    compiled, parts = calls, list[dict[int, Part]]()
+    if is_compiled:
+        shared, parts = share_kernels(calls)
+        compiled = _compile(shared, params)
     slots = {params.index(u) for u in fixed}
     once = find_invariant(compiled.src, writes, slots, lambda call: _may_vary(call, var)) if fixed else []
     order = [*once, *(i for i in order_calls(compiled.src, writes) if i not in once)]
@@ -208,7 +212,7 @@ def schedule(
     is_planned = not (is_compiled and native.are_queued())
     linear = private_api.memory_plan_rewrite(unplanned, {*outside, *kept}) if is_planned else unplanned
     if is_compiled:
-        linear = private_api.link_linear(linear)
+        linear = private_api.link_linear(pass_parts(linear, [parts[i] for i in order]))
     temporaries = [u for u in _arguments(linear) if u.buf_uop.op is Ops.BUFFER and not u.buf_uop.is_realized]
     return Linear(
         linear=linear,

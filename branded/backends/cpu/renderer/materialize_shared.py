@@ -3,19 +3,20 @@
 tinygrad fuses everything that a sum or a result depends on into one kernel, up to values in memory.  Random samples,
 some hundred operations, are therefore repeated in every kernel of a gradient that reads them.  Each such kernel takes
 longer to build and compile.  Here a small value with many operations that several kernels read goes to memory, and
-so does a value in a chain of more than `LONGEST` operations.
+so do a sine of small values, see `sliced_functions`, and a value in a chain of more than `LONGEST` operations.
 `bufferize_policy` decides which values that tinygrad stores remain stored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tinygrad import dtypes
 from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.backends.cpu.renderer.bufferize_policy import FEW
 from branded.backends.cpu.renderer.loops import cpu_codegen
+from branded.backends.cpu.renderer.sliced_functions import whole_functions
 
 KERNELS, MANY = 3, 40
 """The minimum number of reading kernels and of operations for which a value is computed once."""
@@ -25,6 +26,9 @@ _SINE = 32
 """The number of operations that a sine counts as: a kernel has at most `remainders.MOST_CALLS` of them in a chain."""
 _SAMPLE = 100
 """The number of operations that a random sample counts as."""
+PARTS = 8
+"""The minimum number of parts of a padded value from which the sum in one part is computed once."""
+_MOVES = {Ops.RESHAPE, Ops.PERMUTE, Ops.EXPAND}
 _ENDS = {Ops.REDUCE, Ops.BUFFER, Ops.PARAM, Ops.AFTER, Ops.CONTIGUOUS, Ops.COPY, Ops.CALL, Ops.CUSTOM_FUNCTION}
 """Operations that end a kernel, or belong to no kernel."""
 
@@ -34,23 +38,40 @@ def materialize_shared_values(values: Sequence[UOp]) -> list[UOp]:
     values = list(values)
     if not cpu_codegen.value or not all(str(u.device).startswith("CPU") for u in values):
         return values
-    order = list(UOp.sink(*values).toposort(enter_calls=False))[:-1]
-    if not (shared := _shared_values(values, order) | _long_chains(order)):
+    order = _order(values)
+    shared, readers = _shared_values(values, order)
+    if wholes := whole_functions(order, readers, KERNELS):
+        values = _replace(values, order, lambda u, _: wholes.get(u))
+        order = _order(values)
+        shared, _ = _shared_values(values, order)
+    if not (shared := shared | _long_chains(order) | _padded_sums(order)):
         return values
-    new = dict[UOp, UOp]()
+    return _replace(values, order, lambda u, v: v.contiguous() if u in shared else None)
+
+
+def _replace(values: Sequence[UOp], order: Sequence[UOp], new: Callable[[UOp, UOp], UOp | None]) -> list[UOp]:
+    """Return the values with some operations replaced; `new` gets an operation, and the same one of new operands."""
+    replaced = dict[UOp, UOp]()
     for u in order:
-        src = tuple(new.get(s, s) for s in u.src)
+        src = tuple(replaced.get(s, s) for s in u.src)
         v = u if src == u.src else u.replace(src=src)
-        if u in shared:
-            v = v.contiguous()
+        if (w := new(u, v)) is not None:
+            v = w
         if v is not u:
-            new[u] = v
-    return [new.get(u, u) for u in values]
+            replaced[u] = v
+    return [replaced.get(u, u) for u in values]
 
 
-def _shared_values(values: Sequence[UOp], order: Sequence[UOp]) -> set[UOp]:
+def _order(values: Sequence[UOp]) -> Sequence[UOp]:
+    return list(UOp.sink(*values).toposort(enter_calls=False))[:-1]
+
+
+def _shared_values(values: Sequence[UOp], order: Sequence[UOp]) -> tuple[set[UOp], dict[UOp, set[UOp]]]:
+    """Return the values to materialize, and the kernels that read each value.
+
+    There are up to `KERNELS` kernels for a value, each identified by its last node.
+    """
     readers: dict[UOp, set[UOp]] = {u: set() for u in order}
-    """The kernels that read a value, up to `KERNELS`, each identified by its last node."""
     for u in values:
         readers[u].add(u)
     shared = set[UOp]()
@@ -64,7 +85,7 @@ def _shared_values(values: Sequence[UOp], order: Sequence[UOp]) -> set[UOp]:
         for s in u.src:
             if len(readers_of_operand := readers.get(s, kernels)) < KERNELS:  # the body of a function is not among them
                 readers_of_operand |= kernels
-    return shared
+    return shared, readers
 
 
 def _long_chains(order: Sequence[UOp]) -> set[UOp]:
@@ -83,6 +104,28 @@ def _long_chains(order: Sequence[UOp]) -> set[UOp]:
             depth = 0
         depths[u] = depth
     return cuts
+
+
+def _padded_sums(order: Sequence[UOp]) -> set[UOp]:
+    """Return the reductions that are small parts of a padded value, which would be computed for each of its elements.
+
+    The gradient of a value whose slices are used one by one is a sum of such values.
+    """
+    has_sum, sums = dict[UOp, bool](), set[UOp]()
+    for u in order:
+        has_sum[u] = u.op is Ops.REDUCE or (u.op not in _ENDS and any(has_sum.get(s, False) for s in u.src))
+        if u.op is not Ops.PAD or not has_sum[u] or not all(isinstance(n, int) for n in (*u.shape, *u.src[0].shape)):
+            continue
+        part = u.src[0]
+        while part.op in _MOVES:
+            part = part.src[0]
+        if (
+            isinstance(part.device, str)
+            and part.max_numel() * PARTS <= u.max_numel()
+            and part.dtype not in dtypes.weaks
+        ):
+            sums.add(part)
+    return sums
 
 
 def _weight(u: UOp) -> int:

@@ -1,0 +1,226 @@
+"""Calls that differ in the part of a buffer share a kernel, and slices of small values share their functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from tinygrad import Tensor, dtypes
+from tinygrad.helpers import Context
+from tinygrad.uop.ops import Ops, UOp
+
+from branded import grad, jit, scan, vmap
+from branded.backends.cpu.renderer import materialize_shared
+from branded.backends.cpu.runtime import native
+from branded.compile import linear_program, shared_kernels
+from tests.support.kernels import note_kernels
+from tests.support.profiles import pairs
+
+pytestmark = [
+    pytest.mark.enabled("cpu"),
+    pytest.mark.skipif(not native.can_run("CPU"), reason="there is no C compiler"),
+]
+
+
+def numbers(*shape: int, seed: int = 0) -> Any:
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+def layers(x: Tensor, w: Tensor) -> Tensor:
+    """Return a network in which layer i reads `w[i]`."""
+    for i in range(int(w.shape[0])):
+        x = (x.unsqueeze(0) @ w[i]).squeeze(0).sin()
+    return x
+
+
+def columns(x: Tensor, w: Tensor) -> Tensor:
+    """Return a network in which layer i reads every n-th element of `w`."""
+    for i in range(int(w.shape[-1])):
+        x = (x * w[:, i]).contiguous() + x.sum()
+    return x
+
+
+def shifted(x: Tensor, w: Tensor) -> Tensor:
+    """Return a sum of neighbors, from an odd first element."""
+    n = int(x.shape[0])
+    for i in range(6):
+        x = (x * w[i + 1 : i + 1 + n] + w[2 * i : 2 * i + n]).contiguous()
+    return x
+
+
+def written(x: Tensor, w: Tensor) -> tuple[Tensor, ...]:
+    """Return many small results, computed from parts."""
+    rows = [(x * w[i]).sum() for i in range(int(w.shape[0]))]
+    return tuple(rows)
+
+
+PROGRAMS: Sequence[tuple[Callable[..., Any], Any, Any]] = [
+    (layers, numbers(9), numbers(5, 9, 9)),
+    (layers, numbers(16), numbers(4, 16, 16)),
+    (columns, numbers(24), numbers(24, 7)),
+    (shifted, numbers(40), numbers(64)),
+    (written, numbers(64), numbers(6, 64)),
+]
+NAMES = ["layers of 9", "layers of 16", "columns", "neighbors", "results"]
+
+
+def reads(x: Any) -> list[Any]:
+    return [y.numpy() for y in (x if isinstance(x, tuple) else (x,))]
+
+
+@pytest.mark.parametrize(("f", "x", "w"), PROGRAMS, ids=NAMES)
+def test_shared_kernels_compute_the_same(
+    f: Callable[..., Any], x: Any, w: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled = note_kernels(monkeypatch)
+    found = [reads(jit(f)(Tensor(x), Tensor(w))), reads(jit(vmap(f, in_axes=(0, None)))(Tensor(x[None]), Tensor(w)))]
+    shared = len({call.src[0] for call in compiled})
+    del compiled[:]
+    monkeypatch.setattr(linear_program, "share_kernels", lambda calls: (calls, [{} for _ in calls.src]))
+    alone = reads(jit(f)(Tensor(x), Tensor(w))), reads(jit(vmap(f, in_axes=(0, None)))(Tensor(x[None]), Tensor(w)))
+    for a, b in zip(found[0], alone[0], strict=True):
+        np.testing.assert_array_equal(a, b)
+    for a, b in zip(found[1], alone[1], strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert shared <= len({call.src[0] for call in compiled})
+
+
+def test_columns_share_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = note_kernels(monkeypatch)
+    jit(columns)(Tensor(numbers(24)), Tensor(numbers(24, 7))).realize()
+    kernels = [call.src[0] for call in compiled if call.src[0].op is Ops.SINK]
+    assert len(kernels) >= 7 and len(set(kernels)) <= 4
+
+
+def test_kernel_of_neighbors_starts_at_aligned_elements(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = list[dict[int, shared_kernels.Part]]()
+    pass_parts = linear_program.pass_parts
+
+    def noted(calls: UOp, part_of: Sequence[dict[int, shared_kernels.Part]]) -> UOp:
+        parts.extend(part_of)
+        return pass_parts(calls, part_of)
+
+    monkeypatch.setattr(linear_program, "pass_parts", noted)
+    jit(shifted)(Tensor(numbers(40)), Tensor(numbers(64))).realize()
+    begins = [begin for part in parts for begin, _ in part.values()]
+    assert all(begin * 4 % shared_kernels.ALIGNMENT == 0 for begin in begins)
+
+
+@pytest.mark.parametrize(("f", "x", "w"), PROGRAMS, ids=NAMES)
+def test_tinygrad_runs_shared_kernels(f: Callable[..., Any], x: Any, w: Any) -> None:
+    compiled = jit(f)
+    expected = reads(compiled(Tensor(x), Tensor(w)))
+    with Context(DEBUG=2):  # type: ignore[no-untyped-call]
+        found = reads(compiled(Tensor(x), Tensor(w)))
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_step_of_a_loop_shares_kernels() -> None:
+    x, w = numbers(24), numbers(24, 7) * 0.1
+
+    def loop(x: Tensor, w: Tensor) -> Tensor:
+        out: Tensor = scan(lambda c, _: (columns(c, w) / 100, None), x, None, length=3)[0]
+        return out
+
+    expected = x.astype(np.float64)
+    for _ in range(3):
+        for i in range(7):
+            expected = expected * w[:, i] + expected.sum()
+        expected = expected / 100
+    np.testing.assert_allclose(jit(loop)(Tensor(x), Tensor(w)).numpy(), expected, rtol=1e-4)
+    batch = jit(vmap(loop, in_axes=(0, None)))(Tensor(np.stack([x, x + 1])), Tensor(w))
+    np.testing.assert_allclose(batch[0].numpy(), expected, rtol=1e-4)
+
+
+# ---- functions of slices ----
+
+
+def rotations(angles: Tensor) -> Tensor:
+    """Return a product of rotations by the angles, one kernel or more for each."""
+    x = Tensor([1.0, 0.5])
+    for i in range(int(angles.shape[0])):
+        c, s = (angles[i] / 2).cos(), (angles[i] / 2).sin()
+        x = Tensor.stack(Tensor.stack(c, -s), Tensor.stack(s, c)) @ x
+    return x.sum()
+
+
+def derivative(angles: Any) -> Any:
+    """Return the gradient of `rotations`: all matrices commute, so only the sum of the angles counts."""
+    a = angles.astype(np.float64).sum() / 2
+    return np.full_like(angles, ((-np.sin(a) - 0.5 * np.cos(a)) + (np.cos(a) - 0.5 * np.sin(a))) / 2)
+
+
+def test_sines_of_slices_are_computed_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = note_kernels(monkeypatch)
+    angles = numbers(4, 12)
+    found = jit(vmap(grad(rotations)))(Tensor(angles)).numpy()
+    np.testing.assert_allclose(found, np.stack([derivative(a) for a in angles]), rtol=1e-4, atol=1e-5)
+    kernels = dict.fromkeys(call.src[0] for call in compiled)
+    with_sine = [k for k in kernels if any(u.op is Ops.SIN for u in k.toposort())]
+    assert 1 <= len(with_sine) <= 4 < len(kernels)
+
+
+MOVES: dict[str, Callable[[Tensor], Sequence[Tensor]]] = {
+    "rows": lambda x: [x[i] for i in range(6)],
+    "columns": lambda x: [x[:, i] for i in range(6)],
+    "transposed": lambda x: [x.T[i].flip(0) for i in range(6)],
+    "reshaped": lambda x: [x.reshape(-1)[6 * i : 6 * i + 6] for i in range(6)],
+    "broadcast": lambda x: [x[i, 0].expand(6) for i in range(6)],
+    "the whole": lambda x: [x.reshape(6, 6)] * 6,
+}
+FUNCTIONS: dict[str, tuple[Callable[[Tensor], Tensor], Callable[[Any], Any]]] = {
+    "sine": (lambda x: (x * 0.5).sin(), lambda x: np.sin(x * 0.5)),
+    "cosine": (lambda x: (1 - x).cos(), lambda x: np.cos(1 - x)),
+    "exp": (lambda x: (x / 3).exp(), lambda x: np.exp(x / 3)),
+}
+
+
+@pytest.mark.parametrize(("move", "name"), pairs(list(MOVES), list(FUNCTIONS)))
+def test_functions_of_slices_have_the_same_values(move: str, name: str) -> None:
+    ours, numpy_function = FUNCTIONS[name]
+    x = numbers(6, 6)
+
+    def f(x: Tensor) -> Tensor:
+        out = Tensor.ones(6)
+        for part in MOVES[move](x):
+            out = (out * ours(part)).contiguous() + 0.5
+        return out
+
+    expected = np.ones(6)
+    for part in MOVES[move](Tensor(x)):
+        expected = expected * numpy_function(part.numpy().astype(np.float64)) + 0.5
+    np.testing.assert_allclose(jit(f)(Tensor(x)).numpy(), expected, rtol=2e-5)
+    np.testing.assert_allclose(jit(vmap(f))(Tensor(x[None])).numpy()[0], expected, rtol=2e-5)
+
+
+def test_unused_parts_are_not_computed() -> None:
+    x = Tensor(numbers(60)).realize()
+    values = [(x[i].sin() * y).sum() for i in range(3) for y in [Tensor(numbers(50, seed=i)).realize()]]
+    us = [v.uop for v in values]
+    assert materialize_shared.materialize_shared_values(us) == us  # three of 60 elements
+
+
+def test_small_padded_sums_are_computed_once() -> None:
+    x = Tensor(numbers(16, 40)).realize()
+    total = sum((x[i].square().sum().reshape(1).pad(((i, 15 - i),)) for i in range(16)), Tensor.zeros(16))
+    (found,) = materialize_shared.materialize_shared_values([total.uop])
+    assert sum(u.op is Ops.CONTIGUOUS for u in found.toposort()) == 16
+    np.testing.assert_allclose(jit(lambda: total)().numpy(), np.square(x.numpy()).sum(1), rtol=1e-5)
+    assert not materialize_shared._padded_sums(list(x.sum(1).pad(((1, 1),)).uop.toposort()))
+
+
+def test_equal_constants_share_their_memory() -> None:
+    def f(x: Tensor) -> Tensor:
+        for _ in range(3):
+            x = x * Tensor([1.0, -1.0]) + Tensor([1, -1], dtype=dtypes.float32)
+        return x
+
+    compiled, sign = jit(f), Tensor([1.0, -1.0])
+    np.testing.assert_array_equal(compiled(Tensor([2.0, 3.0])).numpy(), [5.0, -4.0])
+    signed = jit(lambda x: x * sign + Tensor([1.0, -1.0]))
+    np.testing.assert_array_equal(signed(Tensor([2.0, 3.0])).numpy(), [3.0, -4.0])
+    sign.assign(Tensor([2.0, 2.0])).realize()
+    np.testing.assert_array_equal(compiled(Tensor([2.0, 3.0])).numpy(), [5.0, -4.0])
