@@ -82,6 +82,7 @@ MODULES = {
     "gradient": "tinygrad.mixin.gradient",
     "helpers": "tinygrad.helpers",
     "heuristic": "tinygrad.codegen.opt.heuristic",
+    "indexing": "tinygrad.schedule.indexing",
     "jit": "tinygrad.engine.jit",
     "ops": "tinygrad.uop.ops",
     "rangeify": "tinygrad.schedule.rangeify",
@@ -156,6 +157,8 @@ _TAKEN = {
     "get_runtime": "engine.realize | core | the function that runs a compiled kernel on a device",
     "Estimates": "renderer | core | the estimated number of operations and bytes of a call",
     "apply_movement_op": "schedule.indexing | core | the indices in the operand of a movement operation",
+    "fix_store_hazard": "schedule.rangeify | skipping | stores a value that reads the buffer it is written to",
+    "realize_store_after_src": "schedule.indexing | skipping | stores a value before its buffer is written",
     "remove_bufferize": "schedule.rangeify | backend | recomputes a value instead of storing it, or returns None",
     "split_reduceop": "schedule.rangeify | backend | splits a sum of many terms in two, or returns None",
     # the C compiler
@@ -261,6 +264,7 @@ _REPLACED = {
         "backend cache clang disk matching workers | table key val prepickled | stores nothing where no cache can exist"
     ),
     "heuristic.hand_coded_optimizations": "backend | k | leaves the kernels that suit it as plain loops",
+    "indexing.pm_generate_realize_map": "skipping | PatternMatcher | searches no value for a new buffer",
     "jit._TinyJit": "threads | class | calls the wrapped function directly under a brand; serves one thread at a time",
     "jit.all_tensors": "threads | dict | allows changes during iteration",
     "jit.buffers": "threads | WeakKeyDictionary | allows changes during iteration",
@@ -277,7 +281,10 @@ _REPLACED = {
     "ops.pm_contiguous_view_offset": "views | PatternMatcher | looks through `contiguous` and `detach`",
     "ops.recursive_property": "deriving | class | computes a property without sorting the graph first",
     "ops.shape_to_shape_arg": "deriving | arg | keeps the operand of each of the last sizes",
-    "rangeify.earliest_rewrites": "core | PatternMatcher | lowers loops and host functions inside functions",
+    "rangeify.earliest_rewrites": (
+        "core skipping | PatternMatcher | "
+        "lowers loops and host functions inside functions; searches no value for a new buffer"
+    ),
     "rangeify.multi_pm": (
         "copies reduce | PatternMatcher | sends sums to the one device that receives them; reads the rows of one device"
     ),
@@ -308,7 +315,8 @@ _REPLACED = {
     "schedule.capturing": "threads | list | is local to a thread",
     "schedule.create_schedule": "disk | sched_sink | stores its result on disk",
     "schedule.get_kernel_graph": (
-        "disk rewriting | sink | reads the result of another process from disk; keeps simplified indices"
+        "disk rewriting skipping | sink | "
+        "reads the result of another process from disk; keeps simplified indices; notes which buffers are new"
     ),
     "schedule.pm_copy_from_store": "backend | PatternMatcher | replaces kernels with products by BLAS",
     "schedule.schedule_cache": "core | dict | keeps few schedules with loops, since these hold memory",

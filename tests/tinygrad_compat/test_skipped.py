@@ -58,3 +58,36 @@ def test_barriers_stay_where_memory_is_shared() -> None:
         return [u for u in out.toposort() if u.op is Ops.BARRIER]
 
     assert len(barriers(AddrSpace.LOCAL)) == 1 and not barriers(AddrSpace.REG)
+
+
+def test_buffers_with_one_write_are_not_searched_for() -> None:
+    x, y, z, w = (UOp.new_buffer("CPU", 4, dtypes.float32) for _ in range(4))
+    one = y.after(y.store(x + 1))
+    half = z.shrink(((0, 2),)).store(one.shrink(((0, 2),)))
+    twice = z.after(half).after(z.after(half).shrink(((2, 4),)).store(one.shrink(((2, 4),))))
+    flipped = w.after(w.store(w.flip(0)))
+    found = skipped_rewrites.find_written_once(UOp.sink(twice, flipped))
+    assert found == {y, z}  # the second write to `z` has `z.after(half)` as its target
+    for write in (y.store(x + 1), half):
+        assert write.src[0].base not in write.src[1].toposort()
+
+
+VALUES: dict[str, Callable[[Tensor], Tensor]] = {
+    "a flip": lambda x: x.assign(x.flip(0)),
+    "a sum of both ends": lambda x: x.assign(x + x.flip(0)),
+    "a part of itself": lambda x: x[:2].assign(x[1:3] * 2),
+    "a stored value": lambda x: x.assign((x * 2).contiguous().flip(0) + x),
+    "two writes": lambda x: x.assign(x.flip(0)).assign(x.flip(0) + 1),
+}
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_values_that_read_their_buffer_are_stored_first(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def written() -> Any:
+        x = Tensor([1.0, 2.0, 4.0, 8.0]).realize()
+        VALUES[name](x).realize()
+        return x.tolist()
+
+    found = written()
+    monkeypatch.setattr(skipped_rewrites, "_is_written_once", lambda base: False)
+    assert found == written()

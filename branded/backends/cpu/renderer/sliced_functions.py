@@ -37,6 +37,8 @@ def whole_functions(order: Sequence[UOp], readers: Mapping[UOp, Set[UOp]], kerne
     found = dict[UOp, UOp]()
     for whole, slices in members.items():
         used = sum(int(u.max_numel()) for u in slices)
+        if len(slices) == 1:
+            continue  # `materialize_shared` decides
         if 2 * used >= whole.max_numel() and len(set[UOp]().union(*(readers[u] for u in slices))) >= kernels:
             memory = whole.contiguous()
             found.update((u, _slice_of(memory, u, wholes)) for u in slices)
