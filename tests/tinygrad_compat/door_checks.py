@@ -388,6 +388,26 @@ def _() -> None:
     assert padded.get_valid().op is not Ops.CONST and padded.get_idx().op is not Ops.WHERE
 
 
+@check("fix_store_hazard")
+def _() -> None:
+    assert list(inspect.signature(tg.fix_store_hazard).parameters) == ["target", "src"]
+    x, y = (UOp.new_buffer("CPU", 4, dtypes.float32) for _ in range(2))
+    assert tg.fix_store_hazard(x, x.flip(0)).src[1].op is Ops.CONTIGUOUS and tg.fix_store_hazard(x, y.flip(0)) is None
+    assert tg.fix_store_hazard in [f for _, f in tg.rangeify.earliest_rewrites.patterns]
+
+
+@check("realize_store_after_src")
+def _() -> None:
+    assert list(inspect.signature(tg.realize_store_after_src).parameters) == ["ctx", "dest", "src"]
+    x, y = (UOp.new_buffer("CPU", 4, dtypes.float32) for _ in range(2))
+    ctx = tg.indexing.IndexingContext()
+    tg.realize_store_after_src(ctx, x, y + 1)
+    assert not ctx.realize_map
+    tg.realize_store_after_src(ctx, x, x + 1)
+    assert list(ctx.realize_map) == [x + 1]
+    assert tg.realize_store_after_src in [f for _, f in tg.indexing.pm_generate_realize_map.patterns]
+
+
 @check("remove_bufferize")
 def _() -> None:
     assert list(inspect.signature(tg.remove_bufferize).parameters) == ["src", "buf", "idx"]
