@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from tinygrad import Tensor
 
 from branded import jit, vmap
 from branded.backends.cpu.gemm import blas
+from tests.backends.test_cpu import programs_of, source
 from tests.support.examples import in_memory
 
 pytestmark = [
@@ -39,6 +41,27 @@ def test_entries_of_a_table(n: int, dtype: str) -> None:
     t, i = table(n, dtype=dtype), R.integers(-2 * n, 2 * n, 517).astype(np.int32)
     for f in (lambda t, i: t[i], vmap(lambda t, i: t[i], in_axes=(None, 0))):
         np.testing.assert_array_equal(jit(f)(in_memory(t), in_memory(i)).numpy(), selected(t, i))
+
+
+COMPUTED: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "ints times a float": ("int32", lambda t: t * 0.5),
+    "a cumulative sum of ints": ("int32", lambda t: t.cumsum(0) * 0.5),
+    "bools as floats": ("bool", lambda t: 1 - t.cast("float32")),
+    "bytes as ints": ("uint8", lambda t: t.cast("int32") - 7),
+    "rounded": ("float32", lambda t: (t * 0.1).round().cast("int32")),
+}
+
+
+@pytest.mark.parametrize("name", COMPUTED)
+def test_entries_of_a_computed_table(name: str) -> None:
+    """Each entry is one load: no kernel runs over all pairs of an index and a place in the table."""
+    dtype, f = COMPUTED[name]
+    t, i = table(251, dtype=dtype), R.integers(0, 251, 517).astype(np.int32)
+    want = f(in_memory(t)).numpy()[i]
+    for g in (lambda t, i: f(t)[i], vmap(lambda t, i: f(t)[i], in_axes=(None, 0))):
+        np.testing.assert_array_equal(jit(g)(in_memory(t), in_memory(i)).numpy(), want)
+        sources = [source(p) for p in programs_of(g(in_memory(t), in_memory(i)))]
+        assert sources and not any("517" in text and "Ridx" in text for text in sources)
 
 
 def test_no_index_and_special_values() -> None:

@@ -118,7 +118,10 @@ _BITS = {
 
 
 def _is_found_by_tinygrad(red: UOp) -> bool:
-    return red.arg[0] is Ops.ADD and len(red.src) == 2 and not any(u.op is Ops.REDUCE for u in red.src[0].toposort())
+    """Return whether it is a sum over one loop, of a mask itself: tinygrad does not look through a cast of a mask."""
+    if red.arg[0] is not Ops.ADD or len(red.src) != 2 or red.src[0].op is Ops.CAST:
+        return False
+    return not any(u.op is Ops.REDUCE for u in red.src[0].toposort())
 
 
 def split_mask(x: UOp, first: Any) -> tuple[list[tuple[UOp, bool]], UOp]:
