@@ -71,6 +71,7 @@ def ints(*shape: int) -> Tensor:
 # ---- choice of kernels ----
 
 LOOPS: dict[str, Callable[[], Tensor]] = {
+    "windows at computed places": lambda: (windows(data(713), 13, 701) * data(701)).sum(1),
     "elementwise": lambda: (data(40, 30).sin() * 2).tanh(),
     "a border": lambda: data(40, 30).pad(((1, 1), (1, 1))) + 1,
     "a row for all": lambda: data(40, 30) + data(30),
@@ -119,6 +120,11 @@ ABREAST: dict[str, tuple[Callable[[], Tensor], int]] = {
     "quotients": (lambda: (data(40, 20) / (data(40, 20).abs() + 1)).sum(1), 8),
     "halves": (lambda: data(40, 20).half().realize().sum(1), 8),
 }
+
+
+def windows(x: Tensor, count: int, length: int) -> Tensor:
+    """Return the windows of a signal at the places 0, 1, …, which tinygrad computes as 32-bit ints."""
+    return x[Tensor.arange(count).reshape(-1, 1) + Tensor.arange(length)]
 
 
 def rotated(a: Tensor, x: Tensor) -> Tensor:

@@ -21,6 +21,8 @@ from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.uops import inverse
 
 _MEMORY = {Ops.STAGE, Ops.AFTER, Ops.PARAM, Ops.BUFFER, Ops.MSTACK, Ops.MSELECT}
+WIDE = 4
+"""The minimum number of bytes of an int in which indices do not wrap around."""
 FAR = 8
 """If one buffer has this many times as many elements as every other buffer that is read, its order is used."""
 
@@ -115,15 +117,20 @@ def _is_plain(r: UOp) -> bool:
 
 def step(index: UOp, loop: UOp) -> int | None:
     """Return the index's increment per step of the loop, or None if it is not constant."""
-    increment = 0
-    for term in index.get_idx().split_uop(Ops.ADD):
-        if term is loop:
-            increment += 1
-        elif term.op is Ops.MUL and term.src[0] is loop and term.src[1].op is Ops.CONST:
-            increment += term.src[1].val
-        elif loop in term.backward_slice:
-            return None
-    return increment
+    return _increment(index.get_idx(), loop)
+
+
+def _increment(u: UOp, loop: UOp) -> int | None:
+    if u is loop:
+        return 1
+    if u.op is Ops.ADD:
+        left, right = (_increment(s, loop) for s in u.src)
+        return None if left is None or right is None else left + right
+    if u.op is Ops.MUL and u.src[1].op is Ops.CONST:
+        return None if (n := _increment(u.src[0], loop)) is None else n * int(u.src[1].val)
+    if u.op is Ops.CAST and all(dtypes.is_int(x.dtype) and x.dtype.itemsize >= WIDE for x in (u, u.src[0])):
+        return _increment(u.src[0], loop)
+    return None if loop in u.backward_slice else 0
 
 
 def _step(read: UOp, loop: UOp) -> int | None:
