@@ -203,7 +203,8 @@ def products(s: Sampler, B: Any, jax: Any, jnp: Any) -> Workload:  # noqa: N803
 def indexing(s: Sampler, B: Any, jax: Any, jnp: Any) -> Workload:  # noqa: N803
     rows, width, count = s.random.choice(SIZES[6:]), s.random.choice([1, 8, 31, 64]), s.random.choice([13, 100, 1009])
     t, i = s.array((rows, width)), s.numpy.integers(0, rows, count).astype("int32")
-    kind = s.random.choice(["t[i]", "t[i].sum", "grad t[i]", "own rows", "scatter add", "take_along_axis"])
+    kinds = ["t[i]", "t[i].sum", "(ints / 2)[i]", "windows", "grad t[i]", "own rows", "scatter add", "take_along_axis"]
+    kind = s.random.choice(kinds)
     if kind == "own rows":
         j = s.numpy.integers(0, width, rows).astype("int32")
         return Workload(
@@ -231,6 +232,14 @@ def indexing(s: Sampler, B: Any, jax: Any, jnp: Any) -> Workload:  # noqa: N803
     f = {
         "t[i]": (lambda t, i: t[i],) * 2,
         "t[i].sum": (lambda t, i: (t[i] * 2).sum(0),) * 2,
+        "(ints / 2)[i]": (
+            lambda t, i: (t.cast("int32") * 0.5)[i],
+            lambda t, i: (t.astype("int32") * 0.5)[i],
+        ),
+        "windows": (
+            lambda t, i: (t[type(t).arange(4)[:, None] + type(t).arange(rows - 3)] * t[3:]).sum((1, 2)),
+            lambda t, i: (t[jnp.arange(4)[:, None] + jnp.arange(rows - 3)] * t[3:]).sum((1, 2)),
+        ),
         "grad t[i]": (
             lambda t, i: B.grad(lambda t: (t[i] ** 2).sum())(t),
             lambda t, i: jax.grad(lambda t: (t[i] ** 2).sum())(t),
@@ -303,7 +312,8 @@ def mapped(s: Sampler, B: Any, jax: Any, jnp: Any) -> Workload:  # noqa: N803
 def other(s: Sampler, B: Any, jax: Any, jnp: Any) -> Workload:  # noqa: N803
     shape = s.shape(2, 1 << 16)
     x = s.array(shape)
-    kind = s.random.choice(["pad", "concatenate", "top_k", "scan", "interp", "bincount", "one_hot", "triu", "outer"])
+    kinds = ["pad", "concatenate", "top_k", "scan", "interp", "bincount", "one_hot", "triu", "outer", "outer twice"]
+    kind = s.random.choice(kinds)
     n = shape[1]
     i = s.numpy.integers(0, n, 1009).astype("int32")
     ours, theirs = {
@@ -324,6 +334,10 @@ def other(s: Sampler, B: Any, jax: Any, jnp: Any) -> Workload:  # noqa: N803
         "outer": (
             lambda x, i: (x[0].reshape(-1, 1) * x[1]).exp().sum(1),
             lambda x, i: jnp.exp(x[0].reshape(-1, 1) * x[1]).sum(1),
+        ),
+        "outer twice": (
+            lambda x, i: (k := (x[0].reshape(-1, 1) * x[1]).exp())[1:].sum(1) - k[:-1].sum(1),
+            lambda x, i: (k := jnp.exp(x[0].reshape(-1, 1) * x[1]))[1:].sum(1) - k[:-1].sum(1),
         ),
     }[kind]
     return Workload(f"{kind} {list(shape)}", (x, i), ours, theirs)

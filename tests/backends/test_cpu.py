@@ -404,11 +404,13 @@ KEPT: dict[str, Callable[[], list[Tensor]]] = {
     "sums of rows and of columns": lambda: [(y := data(64, 128).tanh()).sum(0), y.sum(1)],
     "attention": lambda: [(data(4, 64, 16) @ data(4, 16, 64)).softmax() @ data(4, 64, 16)],
     "large sigmoid": lambda: [(y := data(1200, 1200).sigmoid()).sum(0), y.sum(1)],
+    "an outer product": lambda: [(y := (data(128, 1) * data(1, 127)).exp()).sum(0), y.sum(1)],
+    "adjacent rows of an outer product": lambda: [(y := (data(128, 1) * data(1, 127)).exp())[1:] - y[:-1]],
 }
 AGAIN: dict[str, Callable[[], list[Tensor]]] = {
     "small": lambda: [data(16, 20).softmax()],
     "large": lambda: [data(1200, 1200).softmax()],
-    "larger than its inputs": lambda: [(y := (data(128, 1) * data(1, 128)).exp()).sum(0), y.sum(1)],
+    "larger than its inputs and the cache": lambda: [(y := (data(1200, 1) * data(1, 1200)).tanh()).sum(0), y.sum(1)],
 }
 
 

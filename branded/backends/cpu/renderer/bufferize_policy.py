@@ -2,8 +2,9 @@
 
 tinygrad's scheduler stores a value that kernels read in different orders.  It inlines the value again if the value
 depends on few buffers, whatever the recomputation costs: softmax computes each `exp` twice, for the sum and for the
-quotient.  On the CPU, a value that contains `exp`, `log` or similar stays in memory if it is not larger than its
-inputs. An outer product that is summed immediately is larger than its inputs, and is never materialized.
+quotient.  On the CPU, a value that contains `exp`, `log` or similar stays in memory if it fits into the cache, or if it
+is not larger than its inputs.  An outer product that is only summed needs no memory, since its loops are those of the
+sum.
 
 tinygrad splits a sum of many terms per result into a sum of sums, which is kept in memory too.  A sum that selects
 entries by an index has only one term that is not masked, and is not split: see `scatter`.
@@ -45,8 +46,8 @@ def is_kept(value: UOp, stage: UOp) -> bool:
     inside = value.toposort(gate=lambda u: u.op not in _MEMORY)
     if not (dear := [u.op for u in inside if u.op in DEAR]) or dear == [Ops.RECIPROCAL]:
         return False
-    if size > MANY and dear == [Ops.EXP2]:
-        return False
+    if size <= MANY or dear == [Ops.EXP2]:
+        return bool(size <= MANY)
     sizes = dict[UOp, int]()
     for u in inside:
         for s in u.src:
