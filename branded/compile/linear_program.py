@@ -23,9 +23,9 @@ from branded.backends.cpu.renderer.kernel_marks import LOOPS
 from branded.backends.cpu.renderer.materialize_shared import materialize_shared_values
 from branded.backends.cpu.runtime import cores, host_calls, native
 from branded.backends.cpu.runtime.native import Address, Ref
+from branded.backends.cpu.runtime.shared_kernels import Part, pass_parts, share_kernels
 from branded.backends.cuda.launch import launcher
 from branded.compile.kernel_order import find_invariant, flush_terms, join_calls, order_calls, update_in_place
-from branded.compile.shared_kernels import Part, pass_parts, share_kernels
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.activation import in_engine
 

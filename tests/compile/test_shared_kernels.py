@@ -13,8 +13,8 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded import grad, jit, scan, vmap
 from branded.backends.cpu.renderer import materialize_shared
-from branded.backends.cpu.runtime import native
-from branded.compile import linear_program, shared_kernels
+from branded.backends.cpu.runtime import native, shared_kernels
+from branded.compile import linear_program
 from tests.support.kernels import note_kernels
 from tests.support.profiles import pairs
 

@@ -81,14 +81,14 @@ def without_needless_checks(original: Any) -> Any:
     return type_verify
 
 
-class _Graph(threading.local):
+class _ScheduledGraph(threading.local):
     """The graph that this thread splits into kernels, and its buffers that only one write uses, once they are known."""
 
     sink: UOp | None = None
     written_once: Collection[UOp] | None = None
 
 
-_graph = _Graph()
+_graph = _ScheduledGraph()
 
 
 def find_written_once(sink: UOp) -> set[UOp]:
