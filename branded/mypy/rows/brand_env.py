@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeGuard
 
 from mypy.checker import TypeChecker
 from mypy.errorcodes import ErrorCode
@@ -372,15 +373,20 @@ def enclosing_functions(api: TypeChecker) -> Iterator[CallableType]:
 
 
 NUMBERED: list[Brand] = [
-    TypeVarType(f"{i}", f"{i}", TypeVarId(-1, namespace=f"branded@{i}"), [], UNKNOWN, UNKNOWN) for i in range(8)
+    TypeVarType(f"{i}", f"{i}", TypeVarId(-1, namespace=f"{_OURS}@@{i}"), [], UNKNOWN, UNKNOWN) for i in range(8)
 ]
 """Brands to compare the types of two calls that differ only in brands without names."""
 
 
 def unnamed_brands(types: Sequence[Type]) -> list[Brand]:
     """Return the brands without names that vmap has opened, in the order in which they occur."""
-    brands = dict.fromkeys(b for t in types for b in rows_in(t))
-    return [b for b in brands if opened_at(b) is not None and brand_name(b) is None]
+    return [b for b in dict.fromkeys(b for t in types for b in rows_in(t)) if is_unnamed(b)]
+
+
+def is_unnamed(brand: Brand) -> TypeGuard[TypeVarType]:
+    """Return whether vmap has opened a brand without a name, or the brand stands for such a brand."""
+    is_ours = isinstance(brand, TypeVarType) and brand.id.namespace.startswith(f"{_OURS}@")
+    return is_ours and brand_name(brand) is None
 
 
 def renaming(brands: Sequence[Brand], others: Sequence[Brand]) -> Change:

@@ -11,6 +11,7 @@ them can be wrong for batched arguments. For other bodies the result is unknown.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 from mypy.checker import TypeChecker
 from mypy.nodes import (
@@ -42,6 +43,7 @@ from branded.mypy.analysis.source_digest import Kept, depend_on_source, keep, us
 from branded.mypy.analysis.untyped_modules import is_in_file, is_untyped_function
 from branded.mypy.axes.types import has_axes
 from branded.mypy.rows.algebra import TENSOR, VEC, Brand, add_brands, rows_in
+from branded.mypy.rows.brand_env import NUMBERED, is_unnamed
 from branded.mypy.rows.leaves import NUMBERS
 from branded.mypy.rows.operands import is_deep
 
@@ -104,7 +106,9 @@ def _brands_of(t: Type) -> Brands | None:
 
 
 def _of_function(f: FuncDef, given: tuple[Brands | None, ...], api: TypeChecker, depth: int) -> Brands:
-    """Return the brands of the result of a function of this file."""
+    """Return the brands of the result of a function of this file, followed once for all brands without names."""
+    numbers = _numbered(given)
+    given = tuple(g and frozenset(numbers.get(b, b) for b in g) for g in given) if numbers else given
     call = f, given
     if call not in _known:
         if not depth:
@@ -118,7 +122,15 @@ def _of_function(f: FuncDef, given: tuple[Brands | None, ...], api: TypeChecker,
     result = use(_known[call], api)
     if result is None:
         raise NotFollowed
-    return result
+    brands = {number: b for b, number in numbers.items()}
+    return frozenset(brands.get(b, b) for b in result)
+
+
+def _numbered(given: Sequence[Brands | None]) -> dict[Brand, Brand]:
+    """Return the brands that stand for the brands without names; arguments with these brands keep them."""
+    each = (sorted(filter(is_unnamed, g or ()), key=lambda b: b.id.namespace) for g in given)
+    brands = list(dict.fromkeys(chain.from_iterable(each)))
+    return dict(zip(brands, NUMBERED, strict=False)) if len(brands) <= len(NUMBERED) else {}
 
 
 def _of_body(f: FuncDef, given: tuple[Brands | None, ...], api: TypeChecker, depth: int) -> Brands | None:
