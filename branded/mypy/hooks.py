@@ -239,8 +239,9 @@ class BrandedPlugin(Plugin):
 
     def _vmap(self, ctx: FunctionSigContext) -> FunctionLike:
         api = checker(ctx)
-        self.marks.inject_from(ctx.context, api)
-        follow_at_end(api, self.scope)
+        if not ctx.default_signature.unpack_kwargs:  # mypy asks for each overload
+            self.marks.inject_from(ctx.context, api)
+            follow_at_end(api, self.scope)
         return self.transforms.signature(ctx)
 
     def _plain(self, fullname: str) -> Callable[[FunctionSigContext | MethodSigContext], FunctionLike] | None:

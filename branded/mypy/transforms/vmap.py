@@ -41,6 +41,7 @@ from mypy.types import (
     get_proper_type,
 )
 
+from branded.mypy.analysis.caches import new_cache
 from branded.mypy.codes import ERROR
 from branded.mypy.rows.algebra import UNKNOWN, holds_tensors, is_a, row_of, row_variables
 from branded.mypy.rows.brand_env import OpenBrands, add_errors, checker, fail, place_of_lambda, trying
@@ -159,6 +160,8 @@ class Transforms:
     def __init__(self, scope: OpenBrands, lookup: Callable[[str], SymbolTableNode | None]) -> None:
         self.scope, self._lookup = scope, lookup
         self._stored: dict[str, CallExpr] = {}
+        self._accepting: dict[tuple[bool, bool], tuple[CallableType, CallableType]] = new_cache()
+        """The last overload of vmap, and its signature for a vmap that is called immediately or is not."""
 
     def is_vmap(self, fullname: str) -> bool:
         """Return whether this is vmap, or a variable that holds vmap."""
@@ -176,16 +179,20 @@ class Transforms:
         call, sig, api = ctx.context, self._plainest(ctx.default_signature), checker(ctx)
         if not isinstance(call, CallExpr) or (f := mapped_function(call)) is None:
             return sig
-        overrides = api.expr_checker.type_overrides
-        if api.expr_checker.is_callee:
-            result: Type = self.scope.instance(MAPPED, NoneType())
-        elif isinstance(f, LambdaExpr):
+        overrides, is_callee = api.expr_checker.type_overrides, api.expr_checker.is_callee
+        if not is_callee and isinstance(f, LambdaExpr):
             overrides.pop(f, None)
             stored = self._store(call, api)
             result = type_of_lambda(Vmap(options_at(call, api), call, api, self.scope), f) or stored
-        else:
-            return accept_any_options(sig)
-        return accept_any_options(self._deferred(sig, f, result, api))
+            return accept_any_options(self._deferred(sig, f, result, api))
+        if is_callee:
+            overrides[f] = api.named_generic_type("builtins.object", [])
+        key = is_callee, ctx.default_signature is sig
+        if key not in self._accepting or self._accepting[key][0] is not sig:
+            mapped = self.scope.instance(MAPPED, NoneType())
+            changed = self._deferred(sig, f, mapped, api) if is_callee else sig
+            self._accepting[key] = sig, accept_any_options(changed)
+        return self._accepting[key][1]
 
     def _plainest(self, sig: CallableType) -> CallableType:
         """Return the overload that preserves the type of `f`, not one of those for other checkers."""
