@@ -31,7 +31,7 @@ class _Notes:
         """The file of the last error about an argument, that argument, and the error."""
 
     def filter(self, file: str, info: ErrorInfo) -> bool:
-        if info.severity != "error":
+        if info.severity != "error" or file in self.errors.ignored_files:
             return False
         is_ours, is_shown = is_brand_code(info.code), info.code is None or self.errors.is_error_code_enabled(info.code)
         asked = truth_of(info.message, code_at(file, info)) if not is_ours else None

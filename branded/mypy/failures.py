@@ -12,10 +12,11 @@ from typing import Any, TypeVar, cast
 
 from mypy.checker import TypeChecker
 from mypy.errors import CompileError
-from mypy.plugin import FunctionSigContext, MethodSigContext
+from mypy.plugin import AttributeContext, FunctionSigContext, MethodSigContext
 from mypy.types import AnyType, Type, TypeOfAny
 
 from branded.mypy.analysis.source_digest import DIGEST, LIBRARIES, add_source_facts
+from branded.mypy.analysis.untyped_modules import is_silent_library
 from branded.mypy.codes import ERROR
 from branded.mypy.error_notes import add_notes
 from branded.mypy.rows.brand_env import AnyContext, checker, fail_at_once
@@ -42,7 +43,8 @@ def guard_hooks(select: Select) -> Select:
         if fullname in known:
             return known[fullname]
         hook = select(plugin, fullname)
-        guarded = partial(_run_hook, hook) if hook is not None else None
+        by_mypy = partial(getattr(plugin.by_mypy, name), fullname)
+        guarded = partial(_run_hook, hook, by_mypy) if hook is not None else None
         if fullname.startswith(LIBRARIES) and not plugin.is_daemon:
             known[fullname] = guarded
         return guarded
@@ -50,8 +52,10 @@ def guard_hooks(select: Select) -> Select:
     return cast(Select, selected)
 
 
-def _run_hook(hook: Hook, ctx: AnyContext) -> Any:
+def _run_hook(hook: Hook, by_mypy: Callable[[], Hook | None], ctx: AnyContext) -> Any:
     api = checker(ctx)
+    if is_silent_library(api.tree, api.errors) and by_mypy() is None:
+        return _default(ctx)
     if DIGEST not in api.tree.names:
         add_source_facts(api.tree)
     add_notes(api.errors)
@@ -86,6 +90,13 @@ def _report(error: Exception, ctx: AnyContext, api: TypeChecker) -> None:
     message = f"branded: the plugin failed here, so this call is not checked: {type(error).__name__}: {error}"
     fix = "try:   report this line and the functions that it calls as a bug of branded"
     fail_at_once(api, ctx.context, ERROR, message, *where, fix)
+
+
+def _default(ctx: AnyContext) -> Type:
+    """Return the type that mypy computes without a hook."""
+    if isinstance(ctx, FunctionSigContext | MethodSigContext):
+        return ctx.default_signature
+    return ctx.default_attr_type if isinstance(ctx, AttributeContext) else ctx.default_return_type
 
 
 def _unknown(ctx: AnyContext) -> Type:

@@ -26,6 +26,7 @@ from mypy.types import AnyType, CallableType, Instance, TupleType, Type, TypeOfA
 
 from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.reads import TEXTS, item_type, known_brands, reject_batched
+from branded.mypy.analysis.untyped_modules import is_silent_library
 from branded.mypy.codes import OPERAND, READ
 from branded.mypy.rows.algebra import add_brands, as_vec, row_of
 from branded.mypy.rows.brand_env import checker, trying
@@ -83,7 +84,7 @@ def is_ufunc(fullname: str) -> bool:
 def reject_batched_arguments(ctx: FunctionSigContext | MethodSigContext) -> CallableType:
     """Reject batched arguments of `max(x, y)`, `math.sqrt(x)` and `np.sqrt(x)`."""
     sig, api = ctx.default_signature, checker(ctx)
-    if not knows_us(api) or is_silent_library(api):
+    if not knows_us(api) or is_silent_library(api.tree, api.errors):
         return sig
     name = _function_name(getattr(ctx.context, "callee", None))
     named = [(n, e) for n, actuals in zip(sig.arg_names, ctx.args, strict=True) for e in actuals]
@@ -217,11 +218,6 @@ def knows_us(api: TypeChecker) -> bool:
     if api.tree not in _knows_us:
         _knows_us[api.tree] = _imports_us(api.tree)
     return _knows_us[api.tree]
-
-
-def is_silent_library(api: TypeChecker) -> bool:
-    """Return whether this is a file of an installed branded or tinygrad, whose errors mypy does not report."""
-    return api.tree.fullname.startswith(("branded.", "tinygrad.")) and api.path in api.errors.ignored_files
 
 
 def _imports_us(tree: MypyFile) -> bool:

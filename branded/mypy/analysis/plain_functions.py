@@ -41,7 +41,7 @@ from mypy.types import AnyType, CallableType, FunctionLike, Instance, NoneType, 
 from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.dependence import flow_of, is_reduced, restrict_rows
 from branded.mypy.analysis.escape_analysis import check_body_escapes, resolve_function
-from branded.mypy.analysis.external_calls import is_silent_library, knows_us
+from branded.mypy.analysis.external_calls import knows_us
 from branded.mypy.analysis.function_source import Names, unused_parameters, without_decorator
 from branded.mypy.analysis.recheck import recheck_function
 from branded.mypy.analysis.source.called_function import (
@@ -64,7 +64,7 @@ from branded.mypy.analysis.source.handed_functions import (
 from branded.mypy.analysis.source.reads import effects_of, reads_in, report_read, report_stored
 from branded.mypy.analysis.source.walk import own_parts
 from branded.mypy.analysis.stores import outlives, shared_defaults
-from branded.mypy.analysis.untyped_modules import definition_of, is_in_file, is_untyped_function
+from branded.mypy.analysis.untyped_modules import definition_of, is_in_file, is_silent_library, is_untyped_function
 from branded.mypy.codes import is_brand_code
 from branded.mypy.rows.algebra import (
     Brand,
@@ -134,7 +134,7 @@ class Instances:
         """Return the signature for a call with batched arguments; None if the function is of another kind."""
         api = checker(ctx)
         if self.asked[0] is not api.tree:
-            self.asked = api.tree, knows_us(api) and not is_silent_library(api)
+            self.asked = api.tree, knows_us(api) and not is_silent_library(api.tree, api.errors)
         if not self.asked[1]:
             return None
         accept_tensor_functions(ctx)

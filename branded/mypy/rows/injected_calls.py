@@ -67,7 +67,7 @@ from mypy.typeanal import TypeAnalyser
 from mypy.types import AnyType, CallableType, Instance, Type, TypeOfAny
 
 from branded.mypy.analysis.source.walk import parts, walk
-from branded.mypy.analysis.untyped_modules import is_untyped_module
+from branded.mypy.analysis.untyped_modules import is_silent_library, is_untyped_module
 from branded.mypy.rows.algebra import holds_tensors
 from branded.mypy.rows.injected_values import (
     WITH_DISPLAYS,
@@ -108,7 +108,8 @@ class Marks:
         api = ctx.api.api
         if isinstance(api, SemanticAnalyzer) and hasattr(api, "patches"):
             tree = api.cur_mod_node
-            if self._marked.get(tree.path) is not tree and not tree.is_stub:
+            is_checked = not tree.is_stub and not is_silent_library(tree, api.errors)
+            if self._marked.get(tree.path) is not tree and is_checked:
                 self._marked[tree.path] = tree
                 asks = _asking(api.named_type)
                 api.schedule_patch(LAST, lambda: self._inject(tree, asks))
