@@ -21,8 +21,10 @@ from mypy.nodes import (
 )
 from mypy.types import AnyType, CallableType, Instance, NoneType, TupleType, Type, TypeOfAny
 
+from branded.mypy.analysis.caches import new_cache
 from branded.mypy.axes import table
 from branded.mypy.axes.calls import Axes, Known, MethodCall
+from branded.mypy.axes.rules import broadcast_operands
 from branded.mypy.axes.types import axis_length, known_length
 from branded.mypy.codes import ERROR, SHAPE
 from branded.mypy.rows.algebra import AXES, TENSOR, VEC
@@ -155,6 +157,9 @@ def method(
     if own.axes is None and name in _REDUCED and not values and not run.declared_only:
         return Shaped(())
     result: Known | list[Known] = None
+    key = _key_of(own, name, values) if own.axes is not None else None
+    if key in _known:
+        return _known[key]
     if own.axes is not None or name == "gather":
         given = {k: [(e, as_type(run, v)) for e, v in actuals] for k, actuals in values.items()}
         what, self_type = table.method_label(name), as_type(run, own)
@@ -163,7 +168,30 @@ def method(
     if name in ("sort", "var_mean", "std_mean", "cummax", "cummin"):
         each = result if isinstance(result, list) else [None, None]
         return Tuple(tuple(Shaped(tuple(a)) if isinstance(a, list) else Shaped() for a in each))
-    return Shaped(tuple(a for a in result if isinstance(a, Type))) if result is not None else Shaped()
+    if result is None:
+        return Shaped()
+    value = Shaped(tuple(a for a in result if isinstance(a, Type)))
+    if key is not None:
+        _known[key] = value
+    return value
+
+
+_known: dict[tuple[object, ...] | None, Fact] = new_cache()
+"""The results without mistakes that depend on the axes of the operands alone."""
+
+
+def _key_of(own: Shaped, name: str, values: dict[str, list[tuple[Expression, Fact]]]) -> tuple[object, ...] | None:
+    """Return the key of a call without arguments, or of an operator with one operand; None for other calls."""
+    if not values:
+        return own.axes, name
+    if table.METHODS[name] is not broadcast_operands or [*values] != ["x"] or len(values["x"]) > 1:
+        return None
+    other = values["x"][0][1]
+    if isinstance(other, Shaped):
+        return own.axes, name, other.axes
+    if isinstance(other, Const):
+        return own.axes, name, type(other.value)
+    return (own.axes, name, type(other)) if isinstance(other, Size | Number) or other is UNKNOWN else None
 
 
 def _exact_length(call: FollowedCall, name: str, result: Known | list[Known]) -> Known | list[Known]:
