@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -54,10 +55,7 @@ class DeferredPlugin(Plugin):
 
     def get_additional_deps(self, file: MypyFile) -> list[tuple[int, str, int]]:
         """Add the facts about a file's source; mypy calls this hook for each file that it has parsed."""
-        with _alone():
-            from branded.mypy.analysis.caches import forget
-            from branded.mypy.analysis.source_digest import add_source_facts
-
+        forget, add_source_facts = _functions_for_files()
         if self.options.fine_grained_incremental:
             forget()
         add_source_facts(file)
@@ -73,6 +71,16 @@ class DeferredPlugin(Plugin):
         super().set_modules(modules)
         if self.created is not None:
             self.created.set_modules(modules)
+
+
+@cache
+def _functions_for_files() -> tuple[Callable[[], None], Callable[[MypyFile], None]]:
+    """Return the functions that empty the caches, and that add the facts about a file."""
+    with _alone():
+        from branded.mypy.analysis.caches import forget
+        from branded.mypy.analysis.source_digest import add_source_facts
+
+    return forget, add_source_facts
 
 
 @contextmanager

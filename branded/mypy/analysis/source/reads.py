@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from functools import lru_cache
 
 from mypy.checker import TypeChecker
 from mypy.errorcodes import TRUTHY_BOOL, ErrorCode
@@ -83,7 +82,7 @@ def effects_of(
 
 def reads_in_lambda(f: LambdaExpr, types: Sequence[Type], api: TypeChecker) -> list[Read]:
     """Return where a lambda reads a batched value in objects that it makes; mypy checks the other reads."""
-    source, outer_names = _lambdas(api.path, file_version(api.path)).get((f.line, f.column), (None, frozenset()))
+    source, outer_names = _lambda_at(f.line, f.column, parse(api.path, file_version(api.path)))
     if source is None:
         return []
     names = [a.arg for a in (*source.args.posonlyargs, *source.args.args)]
@@ -99,20 +98,25 @@ def reads_in_lambda(f: LambdaExpr, types: Sequence[Type], api: TypeChecker) -> l
 _LEAVES = ast.Name | ast.Constant | ast.alias
 
 
-@lru_cache(maxsize=8)
-def _lambdas(path: str, version: int) -> dict[tuple[int, int], tuple[ast.Lambda, frozenset[str]]]:
-    """Return the lambdas of a file by position, with the names that the functions around them bind."""
-    found: dict[tuple[int, int], tuple[ast.Lambda, frozenset[str]]] = {}
-    tree = parse(path, version)
-    rest: list[tuple[ast.AST, frozenset[str]]] = [(tree, frozenset())] if tree is not None else []
+def _lambda_at(line: int, column: int, tree: ast.AST | None) -> tuple[ast.Lambda | None, frozenset[str]]:
+    """Return the lambda at a position, with the names that the functions around it bind."""
+    rest = [(tree, frozenset[str]())] if tree is not None else []
     while rest:
         node, names = rest.pop()
         if isinstance(node, ast.FunctionDef):
             names = names.union(local_names(node), [node.name])
-        elif isinstance(node, ast.Lambda):
-            found[node.lineno, node.col_offset] = node, names
-        rest += [(child, names) for child in children(node) if not isinstance(child, _LEAVES)]
-    return found
+        elif isinstance(node, ast.Lambda) and (node.lineno, node.col_offset) == (line, column):
+            return node, names
+        rest += [(child, names) for child in children(node) if _has_line(child, line)]
+    return None, frozenset()
+
+
+def _has_line(node: ast.AST, line: int) -> bool:
+    """Return whether a line may be in a node; the decorators of a function are above its first line."""
+    if isinstance(node, _LEAVES):
+        return False
+    is_above = line < getattr(node, "lineno", 0) and not getattr(node, "decorator_list", ())
+    return not is_above and line <= (getattr(node, "end_lineno", None) or line)
 
 
 def certain_reads(f: Node | None, api: TypeChecker, is_traced: bool = False) -> list[Read]:
