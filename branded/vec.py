@@ -41,5 +41,5 @@ class Vec(Generic[S_co, _T], metaclass=_VecType):
     Source: E. Z. Yang, "vmap in Haskell" (2020), where `Vec s a` is an array indexed by the skolem `s`.
     """
 
-    def __new__(cls, *_: object) -> Vec[S_co, _T]:
+    def __new__(cls, *_: object, **__: object) -> Vec[S_co, _T]:
         raise TypeError("Vec is a type for annotations; vmap and Brand.vec create values of this type")

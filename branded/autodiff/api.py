@@ -17,11 +17,12 @@ from branded.autodiff.results import without_leaves
 from branded.autodiff.reverse import in_reverse, pull_back
 from branded.core.boundary import live_tensor
 from branded.core.brand import Brand
-from branded.core.entry import checked, entry
+from branded.core.entry import entry
 from branded.core.tracing.recording import record_derivative
 from branded.core.validation.arguments import check_function
 from branded.core.values import vec_type
 from branded.errors import DerivativeError
+from branded.errors.calls import checked
 from branded.graph.uops import tensor, tensors
 from branded.vec import Vec
 

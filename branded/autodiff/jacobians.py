@@ -15,11 +15,12 @@ from branded.autodiff.leaves import transforming
 from branded.autodiff.results import without_leaves
 from branded.autodiff.reverse import in_reverse, pull_back
 from branded.core.brand import Brand
-from branded.core.entry import checked, entry
+from branded.core.entry import entry
 from branded.core.tracing.recording import record_derivative
 from branded.core.validation.arguments import check_function
 from branded.core.vmap import vmap
 from branded.errors import DerivativeError
+from branded.errors.calls import checked
 from branded.graph.uops import tensors
 from branded.vec import Vec
 

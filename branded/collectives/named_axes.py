@@ -11,7 +11,6 @@ from tinygrad import Tensor
 from branded import tree
 from branded.core.boundary import copy_for_examples, enter_all, stage
 from branded.core.brand import Brand
-from branded.core.entry import checked
 from branded.core.sharding.resharding import Rows, everywhere, reshard
 from branded.core.tracing.recorded_calls import leafwise
 from branded.core.tracing.state import is_differentiating
@@ -26,6 +25,7 @@ from branded.errors import (
     SizeError,
     count_noun,
 )
+from branded.errors.calls import checked
 from branded.graph.rows import check_live, row_of
 from branded.graph.scope import Scope, open_brands
 from branded.graph.uops import expand, tensor

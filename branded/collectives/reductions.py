@@ -13,8 +13,8 @@ from tinygrad import Tensor, dtypes
 
 from branded.collectives.named_axes import Names, axis_of, each, find, of_all, own, record_collective, size_of
 from branded.core.brand import B, Brand, S, T
-from branded.core.entry import checked
 from branded.core.tracing.state import is_differentiating
+from branded.errors.calls import checked
 from branded.graph.rows import row_of
 from branded.graph.uops import moveaxis
 from branded.tinygrad_compat.private_api import least_upper_dtype

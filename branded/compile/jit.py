@@ -22,13 +22,13 @@ from branded.compile.arguments import EXACT, Static, builder, exactly, read_argu
 from branded.compile.donation import donate
 from branded.compile.executable import Executable
 from branded.core.boundary import live_results
-from branded.core.entry import checked
 from branded.core.tracing import recording
 from branded.core.tracing.body import LeafType, Traced, trace
 from branded.core.tracing.recording import may_be_recording
 from branded.core.tracing.state import is_differentiating, may_be_differentiating
 from branded.core.validation.arguments import ChosenArguments, call_checked, check_function, check_tune
 from branded.errors import OptionError
+from branded.errors.calls import checked
 from branded.graph.rows import check_live
 from branded.graph.scope import in_call_body, may_be_in_brand, may_be_in_call_body, open_brands
 from branded.tinygrad_compat import activation

@@ -15,6 +15,7 @@ from branded.core.entry import mark_results
 from branded.core.sharding.layout import devices_of, evenly
 from branded.core.validation.arguments import Randomness, as_int, caller, check_randomness, normalize_axis, out_axis
 from branded.errors import AxisTypeError, EscapeError, NameTakenError, OptionError, SizeError, examples
+from branded.errors.calls import checked
 from branded.graph.rows import check_live, row_of, type_text
 from branded.graph.scope import OpenedOne, Scope, in_step, open_brands
 from branded.graph.uops import tensor
@@ -87,6 +88,7 @@ class Brand(Scope):
         """The total number of examples, including the examples of other chunks or workers."""
         return self.size if self.part is None else int(self.part.size)
 
+    @checked
     def vec(self: B, x: Vec[S, T], axis: int = 0) -> Vec[S | B, T]:
         """Enter the brand: return `x` per example, where the axis `axis` indexes the examples.
 
@@ -134,6 +136,7 @@ class Brand(Scope):
     def unvec(self: B, x: Vec[S | B, T], axis: int = 0) -> Vec[S, T]: ...
     @overload
     def unvec(self, x: float, axis: int = 0) -> Tensor: ...
+    @checked
     def unvec(self, x: Any, axis: int = 0) -> Any:
         """Leave the brand: return the values of all examples, stacked along `axis`.
 
@@ -264,6 +267,7 @@ if TYPE_CHECKING:
 def brand(name: type[B], size: int, *, randomness: Randomness = "error") -> AbstractContextManager[Opened[B]]: ...
 @overload
 def brand(name: str, size: int, *, randomness: Randomness = "error") -> AbstractContextManager[Opened[Brand]]: ...
+@checked
 def brand(name: str | type[Brand], size: int, *, randomness: Randomness = "error") -> Any:
     """Open a brand for a `with` block: broadcasting by brand, without a mapped function.
 
@@ -298,7 +302,7 @@ def brand(name: str | type[Brand], size: int, *, randomness: Randomness = "error
     """
     size = as_size(size, "brand")
     check_randomness(randomness)
-    where = caller(2, "brand")
+    where = caller(3, "brand")
 
     def make() -> Brand:
         b = make_brand(name, size, where=where, randomness=randomness)

@@ -26,7 +26,7 @@ from branded.core.analysis.aliasing import merge_writes
 from branded.core.boundary import enter_recorded, exit_brand, without_brand
 from branded.core.brand import Brand, as_size, make_brand
 from branded.core.chunks import WHOLE, ChunkOptions, Draws, lookers
-from branded.core.entry import check_call, hide_unknown, mark_results
+from branded.core.entry import mark_results
 from branded.core.sharding.layout import as_devices, devices_of, even_sizes
 from branded.core.strict import check_effects, check_results
 from branded.core.tracing.recording import is_recording
@@ -43,6 +43,7 @@ from branded.core.validation.arguments import (
 )
 from branded.core.validation.axes_suggestions import parameter
 from branded.errors import AxisTypeError
+from branded.errors.calls import check_call, hide_unknown
 from branded.graph.rows import check_live, row_of
 from branded.graph.scope import in_step, open_block, open_brands
 from branded.graph.uops import tensor, with_strong_dtype
@@ -152,7 +153,7 @@ def vmap(
     f: Callable[..., Any] | None = None,
     in_axes: Axes = 0,
     out_axes: Axes = 0,
-    *,
+    *unknown: Any,
     axis_name: Any = None,
     axis_size: int | None = None,
     chunk_size: int | Literal["auto"] | None = None,
@@ -162,7 +163,7 @@ def vmap(
     save: str | os.PathLike[str] | None = None,
     devices: str | Sequence[str] | None = None,
     strict: bool = False,
-    **unknown: Any,
+    **unknown_options: Any,
 ) -> Any:
     """Map a function over a new axis: `vmap(f)(xs)` equals `stack([f(x) for x in xs])`, without a loop.
 
@@ -215,8 +216,8 @@ def vmap(
 
     Source: E. Z. Yang, "vmap in Haskell" (2020); `jax.vmap`; `torch.func.vmap` for `chunk_size` and `randomness`.
     """
-    if unknown:
-        check_call(vmap, (f,), unknown)
+    if unknown or unknown_options:
+        check_call(vmap, (f, in_axes, out_axes, *unknown), unknown_options)
     f = None if f is None else _function(f)
     where = caller(2, "vmap")
     axis_size = None if axis_size is None else as_size(axis_size, "axis_size")

@@ -19,10 +19,12 @@ from branded.dask.payload import Payload, Sketch, pickle_program, unpickle_progr
 from branded.dask.plan import MetaTrace
 from branded.dask.trace import current, run_vmap
 from branded.errors import UnsupportedError
+from branded.errors.calls import checked
 from branded.tree import Axes
 from branded.tree.leaf_tensors import as_tensor
 
 
+@checked
 def vmap(
     f: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0, *, axis_name: str | type[Brand] | None = None
 ) -> Callable[..., Any]:
@@ -69,7 +71,7 @@ def vmap(
     check_function(f, "dask.vmap", "dask.vmap(f)(x)")
     tree.check_axes(in_axes, "in_axes")
     tree.check_axes(out_axes, "out_axes")
-    options = Options(in_axes, out_axes, axis_name, None, WHOLE, "error", (), caller(2, "dask.vmap"))
+    options = Options(in_axes, out_axes, axis_name, None, WHOLE, "error", (), caller(3, "dask.vmap"))
 
     @functools.wraps(f)
     def distributed(*args: Any, **kwargs: Any) -> Any:
@@ -131,6 +133,7 @@ def _rebuild_on_arrays(data: bytes, arrays: list[Any]) -> _OnArrays:
     return _OnArrays(unpickle_program(data, arrays))
 
 
+@checked
 def on_arrays(f: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a function of tensors as a function of numpy arrays that returns numpy arrays and can be sent to workers.
 

@@ -13,11 +13,12 @@ from branded import tree
 from branded.control_flow import effects
 from branded.core.axis_names import axes_text
 from branded.core.boundary import batch_values
-from branded.core.entry import checked, entry
+from branded.core.entry import entry
 from branded.core.tracing.dry_run import writes_undone
 from branded.core.tracing.effect_tokens import body
 from branded.core.validation.arguments import ChosenArguments, check_function
 from branded.errors import OptionError, ProgramError, ProgramTypeError
+from branded.errors.calls import checked
 from branded.graph.rows import check_live, is_differentiated, row_of
 from branded.graph.scope import Scope
 from branded.graph.uops import tensor

@@ -11,10 +11,11 @@ from tinygrad.uop.ops import UOp
 from branded import tree
 from branded.chunking.footprint import Footprint, footprint
 from branded.compile.jit import Jitted
-from branded.core.entry import checked, entry
+from branded.core.entry import entry
 from branded.core.tracing.dry_run import dry_run
 from branded.core.validation.arguments import call_checked, check_function
 from branded.errors import BrandedError
+from branded.errors.calls import checked
 from branded.explain import code
 from branded.explain.code import Source
 from branded.explain.steps import bytes_of, columns, readable

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from branded.errors import CallError, TreeError
+from branded.errors.calls import checked
 from branded.tree.formatting import describe
 from branded.tree.nodes import Flat, IsLeaf, PyTree, aux_of, flat, node, outline
 from branded.tree.paths import part_paths, places
@@ -16,6 +17,7 @@ from branded.tree.structures import Structure, check_structure
 T = TypeVar("T")
 
 
+@checked
 def map(f: Callable[..., Any], tree: PyTree, *rest: PyTree, is_leaf: IsLeaf | None = None) -> PyTree:
     """Apply `f` to each leaf: `map(f, tree)` is the tree of `f(leaf)`; `map(f, tree, other)` passes two leaves.
 
@@ -42,6 +44,7 @@ def map(f: Callable[..., Any], tree: PyTree, *rest: PyTree, is_leaf: IsLeaf | No
     return map_leaves("tree.map", f, tree, rest, is_leaf)
 
 
+@checked
 def map_with_path(f: Callable[..., Any], tree: PyTree, *rest: PyTree, is_leaf: IsLeaf | None = None) -> PyTree:
     """Apply `f` to the path and value of each leaf, like `map`.
 
@@ -124,6 +127,7 @@ def _label(name: str) -> str:
     return name.removeprefix("the ").removesuffix(" one")
 
 
+@checked
 def flatten(tree: PyTree, is_leaf: IsLeaf | None = None) -> tuple[list[Any], Structure]:
     """Return the leaves of a tree, and its structure; `unflatten(structure, leaves)` rebuilds the tree.
 
@@ -148,6 +152,7 @@ def flatten(tree: PyTree, is_leaf: IsLeaf | None = None) -> tuple[list[Any], Str
     return [x for x, n in parts if n is None], Structure(parts)
 
 
+@checked
 def unflatten(structure: Structure, leaves: Iterable[Any]) -> PyTree:
     """Return the tree with this structure and these leaves.
 
@@ -174,6 +179,7 @@ def unflatten(structure: Structure, leaves: Iterable[Any]) -> PyTree:
 _NOTHING: Any = object()
 
 
+@checked
 def reduce(
     f: Callable[[Any, Any], Any], tree: PyTree, initializer: Any = _NOTHING, is_leaf: IsLeaf | None = None
 ) -> Any:
@@ -209,6 +215,7 @@ def reduce(
     return functools.reduce(f, values)
 
 
+@checked
 def all(tree: PyTree, *, is_leaf: IsLeaf | None = None) -> bool:
     """Return whether all leaves of a tree are true.
 
@@ -232,6 +239,7 @@ def all(tree: PyTree, *, is_leaf: IsLeaf | None = None) -> bool:
     return builtins.all(x for x, n in flat(tree, is_leaf) if n is None)
 
 
+@checked
 def transpose(outer: Structure, inner: Structure | None, tree: PyTree) -> PyTree:
     """Transpose an outer tree of inner trees into an inner tree of outer trees.
 

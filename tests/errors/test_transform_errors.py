@@ -80,7 +80,7 @@ DERIVATIVES = {
         errors.CallError,
         """\
             jit: got an unexpected keyword argument 'backend'
-              parameters: f, static_argnums, static_argnames, donate_argnums, donate_argnames, tune""",
+              parameters: f, *, static_argnums, static_argnames, donate_argnums, donate_argnames, tune""",
     ),
     "an option of JAX's psum": Golden(
         lambda: vmap(lambda x: psum(x, "i", axis_index_groups=None), axis_name="i")(X),  # type: ignore[call-overload]

@@ -11,6 +11,7 @@ from tinygrad import Context, Device, Tensor
 from tinygrad.uop.ops import UOp
 
 from branded.errors import OptionError, examples
+from branded.errors.calls import checked
 from branded.graph.scope import Scope
 from branded.graph.uops import on_device, tensor
 from branded.tinygrad_compat.context_stack import ContextStack
@@ -23,6 +24,7 @@ Devices = tuple[str, ...]
 _where: ContextStack[tuple[str, Devices]] = ContextStack("branded_shards")
 
 
+@checked
 def shard(name: str | type, devices: str | Sequence[str]) -> AbstractContextManager[Any]:
     """Distribute the examples of a brand over several devices within the `with` block, wherever the brand is opened.
 

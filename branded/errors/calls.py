@@ -1,0 +1,82 @@
+"""Errors for calls of public functions with arguments that the functions do not have, such as an option of JAX."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar, cast
+
+from branded.errors import BrandedError, CallError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def checked(f: F) -> F:
+    """Return a public function, or the `__init__` of a public class, whose error for wrong arguments lists its own."""
+
+    @functools.wraps(f)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return f(*args, **kwargs)
+        except TypeError as error:
+            reject_call(error, f, args, kwargs)
+            raise
+
+    return cast(F, call)
+
+
+def hide_unknown(f: F) -> F:
+    """Leave `*unknown` and `**unknown_options` out of the signature of a function that calls `check_call` for them.
+
+    This is `checked` without a wrapper, for a function that is called often.
+    """
+    signature = inspect.signature(f)
+    known = [p for p in signature.parameters.values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    setattr(f, "__signature__", signature.replace(parameters=known))  # noqa: B010  mypy: no attribute of a function
+    return f
+
+
+def reject_call(error: TypeError, f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    """Raise CallError if `error` is Python's own, for a call with arguments that a public function does not have.
+
+    The result of a transform has the module of the user's function, and other checks of its arguments.
+    """
+    if not isinstance(error, BrandedError) and (f.__module__ or "").partition(".")[0] == "branded":
+        check_call(f, args, kwargs)
+
+
+def check_call(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    """Raise CallError if a public function does not accept these arguments."""
+    signature = inspect.signature(f)
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        parameters = list(signature.parameters.values())
+        if is_method := bool(parameters) and parameters[0].name == "self":
+            del parameters[0]
+        options = [p.name for p in parameters if p.kind == p.KEYWORD_ONLY]
+        raise CallError(
+            f"{_method_name(f, args[0]) if is_method else _function_name(f)}: {error}",
+            ("parameters", _text_of(parameters)),
+            fix=f"pass options by keyword: {options[0]}=..." if options and f"{error}".startswith("too many") else None,
+        ) from None
+
+
+def _text_of(parameters: Sequence[inspect.Parameter]) -> str:
+    """Return the parameters as in a definition, without their types and defaults."""
+    names = [p.replace(annotation=p.empty, default=p.empty) for p in parameters]
+    return f"{inspect.Signature(names)}"[1:-1] or "none"
+
+
+def _method_name(f: Callable[..., Any], owner: object) -> str:
+    """Return the name of a method in messages: `Brand.vec`, or the class alone for its `__init__`."""
+    return type(owner).__name__ if f.__name__ == "__init__" else f.__qualname__
+
+
+def _function_name(f: Callable[..., Any]) -> str:
+    """Return the name of a function in messages: `vmap`, or `tree.map` for a name that Python has as well."""
+    if f.__name__ == "register_pytree_node":  # the only one of its folder that `branded` itself exports
+        return f.__name__
+    folder = next((f"{name}." for name in ("tree", "debug", "dask") if f".{name}" in f.__module__), "")
+    return f"{folder}{f.__name__}"
