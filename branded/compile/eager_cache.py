@@ -45,12 +45,18 @@ compile_graph: Callable[[Sequence[UOp], Sequence[UOp]], Any] | None = None
 """Compiles a graph with its buffers as parameters, or returns None; set by `executable`, which uses this module."""
 
 
+watchers: list[Callable[[Sequence[Tensor]], None]] = []
+"""Functions that receive the values of each realize before it; while there are any, no cached program runs."""
+
+
 def run_cached(values: Sequence[Tensor], *, compiles: bool = True) -> bool:
     """Compute values by a cached program, and return whether there is one.
 
     With `compiles`, a graph that was realized before is compiled.
     """
-    if private_api.capturing or DEBUG.value >= 2:
+    for watch in watchers:
+        watch(values)
+    if watchers or private_api.capturing or DEBUG.value >= 2:
         return False
     values = [t for t in values if not _is_realized(t.uop.base)]
     roots = list(dict.fromkeys(t.uop.base for t in values))
@@ -71,7 +77,7 @@ def compute(t: Tensor) -> UOp | None:
 
     The tensor stays lazy, as when tinygrad reads it.
     """
-    if private_api.capturing or DEBUG.value >= 2 or _is_view(t.uop.base):
+    if watchers or private_api.capturing or DEBUG.value >= 2 or _is_view(t.uop.base):
         return None
     with LOCK:
         if (found := _structure([t.uop])) is not None:

@@ -17,7 +17,7 @@ from tinygrad.uop.ops import Ops, UOp
 from branded import tree
 from branded.backends.cpu.autotune.config import Report, Tuned, TuneLevel
 from branded.backends.cpu.renderer import loops as kernels
-from branded.compile import explain_retrace
+from branded.compile import eager_cache, explain_retrace
 from branded.compile.arguments import EXACT, Static, builder, exactly, read_argument, read_each, static_options
 from branded.compile.donation import donate
 from branded.compile.executable import Executable
@@ -191,7 +191,7 @@ class Jitted:
                 return _record_equation(self._f, args, kwargs)
             if open_brands() or in_call_body() or is_differentiating():
                 return _call_function(self._f, args, kwargs)
-        if _function.depth or capturing:
+        if _function.depth or capturing or eager_cache.watchers:
             return _call_function(self._f, args, kwargs)
         # read the arguments: `form` is their description without values, `leaves` are the values
         form: list[Any] = [len(args), kernels.cpu_codegen.value, DEFAULT_FLOAT.value, DEFAULT_INT.value]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tinygrad import Tensor
+from tinygrad import Context, Tensor, nn
 
 from branded import cli, grad, jit, scan, vmap, while_loop
 from branded.backends.cpu.runtime import native
@@ -133,6 +133,50 @@ def test_kernels_of_a_while_loop() -> None:
 def test_no_kernels() -> None:
     assert profile(lambda x: x.reshape(2, 2), Tensor.ones(4).clone()).kernels == []
     assert profile(lambda x: x + 1, Tensor.zeros(0, 3)).kernels == []
+    assert str(profile(lambda: 3)) == "no kernels: the function computes no tensor"
+
+
+def test_function_that_reads_values() -> None:
+    def halve(x: Tensor) -> Tensor:
+        while x.sum().item() > 1:
+            x = x / 2
+        return x
+
+    found = profile(halve, Tensor.ones(4).contiguous().realize())
+    assert found.reads and lines(found) == {"while x.sum().item() > 1:": 6}
+    assert len(found.kernels) == 7, "the last one computes the result"
+    assert "line that reads a value" in str(found)
+
+
+def test_training_step_keeps_its_weights() -> None:
+    w = Tensor.ones(32, 4).contiguous().realize()
+    opt = nn.optim.SGD([w], lr=0.5)
+
+    def step(x: Tensor) -> float:
+        with Context(TRAINING=1):
+            opt.zero_grad()
+            loss = (x @ w).square().mean()
+            loss.backward()
+            opt.step()
+        return float(loss.item())
+
+    found = profile(step, W)
+    assert [*lines(found)] == ["opt.step()", "return float(loss.item())"]
+    assert w.tolist() == [[1.0] * 4] * 32
+    assert step(W) > step(W), "after the profile, steps change the weights as usual"
+
+
+def test_compiled_function_in_a_function_that_reads() -> None:
+    double = jit(lambda x: x * 2)
+    found = profile(lambda x: double(x).sum().item(), X)
+    assert shape(found)[0] == ("r", 1, 0), "the kernels of the compiled function are part of the profile"
+    assert profile(double, X).kernels
+
+
+def test_read_of_a_value_from_outside() -> None:
+    total = W.sum()
+    found = profile(lambda x: x * total.item(), X)
+    assert list(lines(found)) == ["found = profile(lambda x: x * total.item(), X)"]
 
 
 def test_on_another_device() -> None:

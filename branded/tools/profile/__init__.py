@@ -17,6 +17,7 @@ from branded.backends.cpu.autotune.config import Report, Tune, TuneLevel
 from branded.compile.jit import Jitted
 from branded.compile.kernel_times import Timed, seconds_of
 from branded.core.validation.arguments import check_tune
+from branded.errors import BrandedError
 from branded.explain import example_arguments
 from branded.explain.data import is_array, note_many_steps
 from branded.graph.uops import realize_tensors
@@ -24,6 +25,7 @@ from branded.ir import make_expr_for
 from branded.tinygrad_compat.lazy_numpy import np
 from branded.tools.profile.causes import Cause, causes, tracing
 from branded.tools.profile.lines import Line, whole_and_lines
+from branded.tools.profile.runs import kernels_of_run, watching
 
 __all__ = ["Cause", "Line", "Peak", "Profile", "Timed", "profile"]
 
@@ -47,6 +49,8 @@ class Profile(NamedTuple):
     """The seconds that Python took to run the function, for a function without `jit`."""
     traces: int = 0
     """The number of times that a compiled function was traced before."""
+    reads: bool = False
+    """Whether the function reads values, so that it was run rather than traced."""
 
     @property
     def seconds(self) -> float:
@@ -60,6 +64,9 @@ class Profile(NamedTuple):
 
     def __str__(self) -> str:
         outer = [k for k in self.kernels if not k.depth]
+        if not outer and not self.lines:
+            return "no kernels: the function computes no tensor"
+        heading = "line that reads a value" if self.reads else "line, measured separately"
         flops, size = self.peak.flops / 1e9, self.peak.bytes / 1e9
         text = [
             f"{_time(self.seconds)} in {len(outer)} kernel{'s' * (len(outer) != 1)}",
@@ -68,7 +75,7 @@ class Profile(NamedTuple):
             f"{'kernel':<44} {'runs':>7} {'time':>10} {'share':>6} {'GFLOPS':>13} {'GB/s':>13}",
             *map(self._kernel, self.kernels),
             "",
-            f"{'line, measured separately':<44} {'kernels':>7} {'time':>10}",
+            f"{heading:<44} {'kernels':>7} {'time':>10}",
         ]
         file = ""
         for line in self.lines:
@@ -78,7 +85,8 @@ class Profile(NamedTuple):
             count = sum(not k.depth for k in line.kernels)
             text.append(f"{shown if len(shown) <= 44 else shown[:43] + '…':<44} {count:>7} {_time(line.seconds):>10}")
         reasons = ["", *map(str, self.causes)] if self.causes else []
-        return "\n".join([*text, *reasons, "", _NOTE, *(["", str(self.tuned)] if self.tuned else [])])
+        note = _NOTE_OF_READS if self.reads else _NOTE
+        return "\n".join([*text, *reasons, "", note, *(["", str(self.tuned)] if self.tuned else [])])
 
     def _kernel(self, k: Timed) -> str:
         name = "  " * k.depth + k.name
@@ -91,6 +99,13 @@ class Profile(NamedTuple):
 _NOTE = (
     "A line is measured separately: its operands are in memory, and its results go to memory. In the whole program,\n"
     "operations of several lines share a kernel. The percentages are the shares of the rates that numpy reaches."
+)
+
+
+_NOTE_OF_READS = (
+    "The function reads values, so it was run instead of traced. A line has the kernels that ran when it read a\n"
+    "value, including those of earlier lines. The kernels of the results run last, and belong to no line.\n"
+    "The percentages are the shares of the rates that numpy reaches."
 )
 
 
@@ -109,7 +124,8 @@ def profile(f: Callable[..., Any], *args: Any, tune: TuneLevel | None = None) ->
 
     Args:
         f: A function of tensors or pytrees of tensors, as for `explain`.  Of a compiled function, the original function
-            is profiled.  Results other than tensors and numbers, such as text, are ignored.
+            is profiled.  Results other than tensors and numbers, such as text, are ignored.  A function that reads
+            values, for example by `item` or `backward`, is run once instead of traced.
         *args: The arguments of `f`; without arguments, the defaults of its parameters.
         tune: The level at which the kernels are autotuned first, as in `jit`.  A compiled `f` has its own default.
 
@@ -120,7 +136,7 @@ def profile(f: Callable[..., Any], *args: Any, tune: TuneLevel | None = None) ->
 
     Raises:
         OptionError: `tune` is not one of its levels.
-        BrandedError: `make_expr` cannot express the function.
+        BrandedError: The function can neither be traced nor run.
 
     Example:
         >>> from branded import vmap
@@ -145,7 +161,17 @@ def profile(f: Callable[..., Any], *args: Any, tune: TuneLevel | None = None) ->
     args, kwargs = tree.rebuild((tuple(args), kwargs), map(_as_tensor, tree.leaves((tuple(args), kwargs))))
     realize_tensors(tree.leaves((args, kwargs)))
     fixed = [i for i, a in enumerate(args) if not any(isinstance(x, Tensor) for x in tree.leaves(a))]
-    expr = make_expr_for("profile", _with_tensor_results(f, traced), fixed, with_writes=True)(*args, **kwargs)
+    reads: list[object] = []
+    try:
+        with watching(reads.append):
+            expr = make_expr_for("profile", _with_tensor_results(f, traced), fixed, with_writes=True)(*args, **kwargs)
+    except BrandedError as error:
+        reads.append(error)
+    if reads:
+        try:
+            return Profile(*kernels_of_run(f, args, kwargs), peak(), reads=True)
+        except Exception as error:
+            raise next((e for e in reads if isinstance(e, BrandedError)), error) from None
     note_many_steps("profile", expr.program)
     tried = Tune(tune, {})
     kernels, lines = whole_and_lines(expr, expr._given(args, kwargs), tried)

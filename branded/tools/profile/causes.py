@@ -51,8 +51,9 @@ def tracing(seconds: float, kernels: float, traces: int) -> list[Cause]:
         reason = f"traced {traces} times, because shapes, dtypes or static arguments changed between calls"
         fix = "pad arguments to one shape, and pass numbers as tensors; `BRANDED_LOG=traces` prints each change"
         return [Cause("the call", reason, fix)]
-    reason = f"Python takes {seconds * 1e3:.1f} ms to build the graph of each call, the kernels {kernels * 1e3:.1f} ms"
-    return [Cause("the call", reason, "`jit(f)`, which builds the graph once")] if seconds > 2 * kernels else []
+    reason = f"Python takes {seconds * 1e3:.1f} ms to build the graph of each call, longer than the kernels run"
+    is_slow = 0 < 2 * kernels < seconds
+    return [Cause("the call", reason, "`jit(f)`, which builds the graph once")] if is_slow else []
 
 
 def _of(k: Timed) -> Iterator[Cause]:
