@@ -22,7 +22,7 @@ def dask_array() -> Any:
     try:
         return importlib.import_module("dask.array")
     except ImportError as error:
-        fact = ("said", str(error))
+        fact = ("reason", str(error))
         raise OptionError("dask.vmap: dask is not installed", fact, fix="pip install 'branded[dask]'") from None
 
 

@@ -103,7 +103,7 @@ def pickle_program(program: Any, api_name: str) -> tuple[bytes, list[Any]]:
     except (TypeError, AttributeError, ValueError, RuntimeError, pickle.PicklingError) as error:
         raise CallError(
             f"{api_name}: the function cannot be pickled, so it cannot be sent to workers",
-            ("said", f"{type(error).__name__}: {error}".split("\n")[0]),
+            ("reason", f"{type(error).__name__}: {error}".split("\n")[0]),
             fix="create the object in the function, or pass it as an argument",
         ) from error
     return file.getvalue(), arrays

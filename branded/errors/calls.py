@@ -42,7 +42,7 @@ def reject_call(error: TypeError, f: Callable[..., Any], args: Sequence[Any], kw
 
     The result of a transform has the module of the user's function, and other checks of its arguments.
     """
-    if not isinstance(error, BrandedError) and (f.__module__ or "").partition(".")[0] == "branded":
+    if not isinstance(error, BrandedError) and str(getattr(f, "__module__", "")).partition(".")[0] == "branded":
         check_call(f, args, kwargs)
 
 
@@ -50,6 +50,7 @@ def check_call(f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, 
     """Raise CallError if a public function does not accept these arguments."""
     signature = inspect.signature(f)
     try:
+        signature.bind_partial(*args, **kwargs)  # an unknown option explains more than a missing argument
         signature.bind(*args, **kwargs)
     except TypeError as error:
         parameters = list(signature.parameters.values())

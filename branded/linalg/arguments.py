@@ -11,7 +11,7 @@ from tinygrad.dtype import DType, strong_dtype
 from branded import tree
 from branded.core.boundary import live_tensor
 from branded.core.values import vec_type
-from branded.errors import MatrixError, MatrixTypeError
+from branded.errors import MatrixError, MatrixTypeError, count_noun
 from branded.tinygrad_compat.private_api import broadcast_shape, least_upper_dtype
 
 FLOATS = (dtypes.float32, dtypes.float64)
@@ -58,7 +58,7 @@ def check_square(api_name: str, name: str, x: Tensor) -> None:
     check_matrix(api_name, name, x)
     if x.shape[-1] != x.shape[-2]:
         raise MatrixError(
-            f"{api_name}: {name} has {x.shape[-2]} rows and {x.shape[-1]} columns",
+            f"{api_name}: {name} has {count_noun(x.shape[-2], 'row')} and {count_noun(x.shape[-1], 'column')}",
             (name, vec_type(x)),
             fix="pass a square matrix, or use lstsq or pinv"
             if api_name in ("solve", "inv")

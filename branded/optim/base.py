@@ -12,6 +12,7 @@ from typing_extensions import TypeVar
 from branded import tree
 from branded.core.brand import Brand
 from branded.errors import OptionError, StateError, StateTypeError
+from branded.errors.calls import checked
 from branded.tree.api import map_leaves
 from branded.tree.nodes import PyTree
 
@@ -63,7 +64,12 @@ if TYPE_CHECKING:  # a custom update may have any types, and each call of `updat
         def update(self) -> UpdateFn[S_co]: ...
 
 else:
-    _Pair = namedtuple("_Pair", ("init", "update"))
+
+    class _Pair(namedtuple("_Pair", ("init", "update"))):
+        __slots__ = ()
+
+        def __new__(cls, init, update):
+            return super().__new__(cls, checked(init), checked(update))
 
 
 class GradientTransformation(_Pair[S_co], Generic[S_co]):

@@ -12,7 +12,7 @@ import pytest
 from tinygrad import Tensor
 
 import branded
-from branded import ShapeDtypeStruct, brand, custom_jvp, debug, lift, tree, vmap
+from branded import ShapeDtypeStruct, brand, custom_jvp, debug, lift, optim, tree, vmap
 from branded.errors import BrandedError, CallError
 
 MODULES = ("dask", "debug", "functions", "linalg", "optim", "random", "tree")
@@ -61,6 +61,18 @@ tree.map: got an unexpected keyword argument 'is_lef'
         """\
 debug.print: missing a required argument: 'fmt'
   parameters: fmt, /, *args, ordered, **kwargs""",
+    ),
+    "an unknown name for a parameter": (
+        lambda: optim.adam(lr=0.1),  # type: ignore[call-arg]
+        """\
+adam: got an unexpected keyword argument 'lr'
+  parameters: learning_rate, b1, b2, eps, eps_root, mu_dtype, *, nesterov""",
+    ),
+    "a function that a function returns": (
+        lambda: optim.adam(0.1).update(Tensor([1.0])),  # type: ignore[call-arg]
+        """\
+update: missing a required argument: 'state'
+  parameters: updates, state, params""",
     ),
     "a class": (
         lambda: ShapeDtypeStruct((1,), "float32", None),  # type: ignore[call-arg]

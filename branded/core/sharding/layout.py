@@ -87,7 +87,7 @@ def as_devices(devices: Any, api_name: str) -> Devices:
         except Exception as error:
             message = f"{type(error).__name__}: {error}".split("\n")[0]
             raise OptionError(
-                f"{api_name}: the device {d} cannot be opened", ("said", message), fix="use a device of this machine"
+                f"{api_name}: the device {d} cannot be opened", ("reason", message), fix="use a device of this machine"
             ) from error
     return names
 
