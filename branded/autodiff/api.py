@@ -22,7 +22,7 @@ from branded.core.tracing.recording import record_derivative
 from branded.core.validation.arguments import check_function
 from branded.core.values import vec_type
 from branded.errors import DerivativeError
-from branded.errors.calls import checked
+from branded.errors.calls import check_calls
 from branded.graph.uops import tensor, tensors
 from branded.vec import Vec
 
@@ -64,7 +64,7 @@ def value_and_grad(  # type: ignore[overload-overlap]
 ) -> Callable[Concatenate[A, P], tuple[R, A]]: ...
 @overload
 def value_and_grad(f: Callable[P, R], argnums: Argnums, has_aux: bool = False) -> Callable[P, tuple[R, Any]]: ...
-@checked
+@check_calls
 def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """Return a function that computes `(f(x), grad(f)(x))` in one pass.
 
@@ -140,7 +140,7 @@ def grad(
 ) -> Callable[Concatenate[A, P], A]: ...
 @overload
 def grad(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]: ...
-@checked
+@check_calls
 def grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """Return a function that computes the gradient of the scalar `f(x)` with respect to `x`.
 

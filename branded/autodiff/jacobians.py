@@ -20,7 +20,7 @@ from branded.core.tracing.recording import record_derivative
 from branded.core.validation.arguments import check_function
 from branded.core.vmap import vmap
 from branded.errors import DerivativeError
-from branded.errors.calls import checked
+from branded.errors.calls import check_calls
 from branded.graph.uops import tensors
 from branded.vec import Vec
 
@@ -71,7 +71,7 @@ def jacfwd(
 ) -> Callable[Concatenate[Tensor, P], R]: ...
 @overload
 def jacfwd(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]: ...
-@checked
+@check_calls
 def jacfwd(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """Return a function that computes the Jacobian of `f` in forward mode: one column per element of `x`, by one vmap.
 
@@ -124,7 +124,7 @@ def jacrev(
 ) -> Callable[Concatenate[Tensor, P], R]: ...
 @overload
 def jacrev(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]: ...
-@checked
+@check_calls
 def jacrev(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """Return a function that computes the Jacobian of `f` in reverse mode: one row per element of `f(x)`, by one vmap.
 
@@ -176,7 +176,7 @@ def hessian(
 ) -> Callable[Concatenate[Tensor, P], R]: ...
 @overload
 def hessian(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]: ...
-@checked
+@check_calls
 def hessian(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
     """Return a function that computes the second derivatives of `f`: `jacfwd(jacrev(f))`, forward over reverse.
 

@@ -25,7 +25,7 @@ from branded.core.tracing.recording import is_recording
 from branded.core.tracing.step import like, param
 from branded.core.validation.arguments import call_checked, check_function
 from branded.errors import OptionError
-from branded.errors.calls import checked
+from branded.errors.calls import check_calls
 from branded.graph.primitive import Batched, BatchingRun, Bundle, Primitive, params, results, slots
 from branded.graph.rows import check_live
 from branded.graph.scope import call_body, open_brands
@@ -39,7 +39,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 POLICIES = ("nothing", "dots", "everything")
 
 
-@checked
+@check_calls
 def checkpoint(f: F, *, policy: str = "nothing") -> F:
     """Return `f` with less memory use in reverse mode: intermediate values are recomputed from the arguments.
 

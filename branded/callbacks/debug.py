@@ -26,13 +26,13 @@ from branded.callbacks.trees import Flat
 from branded.core.entry import entry
 from branded.core.validation.arguments import check_function
 from branded.errors import OptionError
-from branded.errors.calls import checked
+from branded.errors.calls import check_calls
 from branded.graph.rows import check_live
 
 __all__ = ["callback", "print"]
 
 
-@checked
+@check_calls
 def callback(callback: Callable[..., object], /, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
     """Call `callback` with the values of each example, in each step, without any other effect.
 
@@ -66,7 +66,7 @@ def callback(callback: Callable[..., object], /, *args: Any, ordered: bool = Fal
     _run_callback("debug.callback", callback, args, kwargs)
 
 
-@checked
+@check_calls
 def print(fmt: str, /, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
     """Print the values of each example, in each step: `debug.print("{} {x}", y, x=x)`.
 

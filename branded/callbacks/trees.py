@@ -11,7 +11,7 @@ from tinygrad.dtype import DType, strong_dtype
 from branded import tree
 from branded.callbacks.host import OtherTreeError, ShapeDtype
 from branded.errors import CallbackTypeError
-from branded.errors.calls import checked
+from branded.errors.calls import check_calls
 from branded.graph.rows import dtype_text
 from branded.tinygrad_compat.lazy_numpy import np
 from branded.tinygrad_compat.private_api import all_int
@@ -46,7 +46,7 @@ class ShapeDtypeStruct:
 
     __slots__ = ("dtype", "shape")
 
-    @checked
+    @check_calls
     def __init__(self, shape: Sequence[int], dtype: Any) -> None:
         self.shape, self.dtype = _shape(shape, "ShapeDtypeStruct"), _dtype(dtype, "ShapeDtypeStruct")
 

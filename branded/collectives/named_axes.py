@@ -25,7 +25,7 @@ from branded.errors import (
     SizeError,
     count_noun,
 )
-from branded.errors.calls import checked
+from branded.errors.calls import check_calls
 from branded.graph.rows import check_live, row_of
 from branded.graph.scope import Scope, open_brands
 from branded.graph.uops import expand, tensor
@@ -130,7 +130,7 @@ COLLECTIVES: dict[str, Callable[..., Any]] = {}
 
 def record_collective(f: F) -> F:
     """Record a collective in the IR as one operation for each leaf."""
-    COLLECTIVES[f.__name__] = leafwise(checked(f), "axis_name", lambda name: one_or_all(find(name, f.__name__)))
+    COLLECTIVES[f.__name__] = leafwise(check_calls(f), "axis_name", lambda name: one_or_all(find(name, f.__name__)))
     return cast(F, COLLECTIVES[f.__name__])
 
 

@@ -14,7 +14,7 @@ from tinygrad import Tensor, dtypes
 from branded.collectives.named_axes import Names, axis_of, each, find, of_all, own, record_collective, size_of
 from branded.core.brand import B, Brand, S, T
 from branded.core.tracing.state import is_differentiating
-from branded.errors.calls import checked
+from branded.errors.calls import check_calls
 from branded.graph.rows import row_of
 from branded.graph.uops import moveaxis
 from branded.tinygrad_compat.private_api import least_upper_dtype
@@ -296,7 +296,7 @@ def axis_index(axis_name: Names) -> Any:
     return index
 
 
-@checked
+@check_calls
 def axis_size(axis_name: Names) -> int:
     """Return the batch size of an open brand, or the product for several, as an int.
 

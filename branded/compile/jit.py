@@ -28,7 +28,7 @@ from branded.core.tracing.recording import may_be_recording
 from branded.core.tracing.state import is_differentiating, may_be_differentiating
 from branded.core.validation.arguments import ChosenArguments, call_checked, check_function, check_tune
 from branded.errors import OptionError
-from branded.errors.calls import checked
+from branded.errors.calls import check_calls
 from branded.graph.rows import check_live
 from branded.graph.scope import in_call_body, may_be_in_brand, may_be_in_call_body, open_brands
 from branded.tinygrad_compat import activation
@@ -68,7 +68,7 @@ def jit(
     donate_argnames: str | Iterable[str] | None = None,
     tune: TuneLevel | None = None,
 ) -> _JitOf: ...
-@checked
+@check_calls
 def jit(
     f: Any = GIVEN_LATER,
     *,

@@ -22,7 +22,7 @@ from branded.core.tracing.recording import is_recording
 from branded.core.validation.arguments import call_checked, check_function
 from branded.core.values import vec_type
 from branded.errors import AxesError
-from branded.errors.calls import checked
+from branded.errors.calls import check_calls
 from branded.graph.rows import check_live, row_of
 from branded.graph.scope import Row, Scope, union
 from branded.graph.uops import tensor
@@ -58,7 +58,7 @@ class custom_vmap(Generic[P, R]):  # noqa: N801  as in JAX
     Source: `jax.custom_batching.custom_vmap`.
     """
 
-    @checked
+    @check_calls
     def __init__(self, fun: Callable[P, R]) -> None:
         if not callable(fun):
             raise AxesError(f"custom_vmap: {tree.describe(fun)} is not a function", fix="custom_vmap(f)")
@@ -68,7 +68,7 @@ class custom_vmap(Generic[P, R]):  # noqa: N801  as in JAX
         self.is_in_turn = False
         """Whether this is a `sequential_vmap`, whose rule runs one example after the other."""
 
-    @checked
+    @check_calls
     def def_vmap(self, rule: F) -> F:
         """Set the rule `rule(axis_size, in_batched, *args) -> (out, out_batched)`."""
         check_function(rule, f"custom_vmap: the rule of {_name(self.fun)}", error=AxesError)
@@ -184,7 +184,7 @@ def _flags(batched: Any, out: Any, name: str) -> list[bool]:
     return flags
 
 
-@checked
+@check_calls
 def sequential_vmap(f: Callable[P, R]) -> custom_vmap[P, R]:
     """Return `f` with a vmap that loops over the examples: `vmap(f)(xs)` is `map(f, xs)`.
 

@@ -11,7 +11,7 @@ from tinygrad import Tensor
 
 from branded.core.brand import Brand
 from branded.errors import AxesError, AxisTypeError, SizeError, count_noun
-from branded.errors.calls import checked
+from branded.errors.calls import check_calls
 from branded.graph.known_axes import names_of, set_axes
 from branded.graph.rows import type_text
 from branded.graph.scope import open_brands
@@ -69,7 +69,7 @@ Axis = type[Brand] | int | None
 def as_axes(x: Tensor, *names: Axis) -> Tensor: ...
 @overload
 def as_axes(x: Vec[S], *names: Axis) -> Vec[S]: ...
-@checked
+@check_calls
 def as_axes(x: Any, *names: Axis) -> Any:
     """Declare the axes of a tensor: `as_axes(X, Users, Features)` is `X`, with the type `Axes[Users, Features]`.
 
@@ -144,7 +144,7 @@ def _lengths(name: Axis, sizes: dict[type[Brand], int]) -> list[tuple[int, str]]
     return before + [(b.size, " examples here") for b in open_brands() if isinstance(b, name) and b.size is not None]
 
 
-@checked
+@check_calls
 def axes(x: Vec[Brand]) -> tuple[type[Brand] | int, ...]:
     """Return the axes of a tensor: for each axis its name, if `as_axes` declared one, or its length.
 

@@ -15,7 +15,7 @@ from branded.core.entry import mark_results
 from branded.core.sharding.layout import devices_of, evenly
 from branded.core.validation.arguments import Randomness, as_int, caller, check_randomness, normalize_axis, out_axis
 from branded.errors import AxisTypeError, EscapeError, NameTakenError, OptionError, SizeError, examples
-from branded.errors.calls import checked
+from branded.errors.calls import check_calls
 from branded.graph.rows import check_live, row_of, type_text
 from branded.graph.scope import OpenedOne, Scope, in_step, open_brands
 from branded.graph.uops import tensor
@@ -88,7 +88,7 @@ class Brand(Scope):
         """The total number of examples, including the examples of other chunks or workers."""
         return self.size if self.part is None else int(self.part.size)
 
-    @checked
+    @check_calls
     def vec(self: B, x: Vec[S, T], axis: int = 0) -> Vec[S | B, T]:
         """Enter the brand: return `x` per example, where the axis `axis` indexes the examples.
 
@@ -136,7 +136,7 @@ class Brand(Scope):
     def unvec(self: B, x: Vec[S | B, T], axis: int = 0) -> Vec[S, T]: ...
     @overload
     def unvec(self, x: float, axis: int = 0) -> Tensor: ...
-    @checked
+    @check_calls
     def unvec(self, x: Any, axis: int = 0) -> Any:
         """Leave the brand: return the values of all examples, stacked along `axis`.
 
@@ -267,7 +267,7 @@ if TYPE_CHECKING:
 def brand(name: type[B], size: int, *, randomness: Randomness = "error") -> AbstractContextManager[Opened[B]]: ...
 @overload
 def brand(name: str, size: int, *, randomness: Randomness = "error") -> AbstractContextManager[Opened[Brand]]: ...
-@checked
+@check_calls
 def brand(name: str | type[Brand], size: int, *, randomness: Randomness = "error") -> Any:
     """Open a brand for a `with` block: broadcasting by brand, without a mapped function.
 

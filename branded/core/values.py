@@ -14,7 +14,7 @@ from branded.core.brand import Brand
 from branded.core.entry import entry
 from branded.core.validation.arguments import call_checked, check_function
 from branded.errors import EscapeError
-from branded.errors.calls import checked
+from branded.errors.calls import check_calls
 from branded.graph.rows import check_live, row_of, visible
 from branded.graph.scope import Row
 from branded.vec import Vec
@@ -34,7 +34,7 @@ S4 = TypeVar("S4", bound=Brand, default=Never)
 _Constant: TypeAlias = float | str | tuple[float | str | None, ...] | list[int] | list[float] | None
 
 
-@checked
+@check_calls
 def brands(x: object) -> Row:
     """Return the brands over which a value is batched, outermost first.
 
@@ -55,7 +55,7 @@ def brands(x: object) -> Row:
     return visible(row_of(x.uop)) if isinstance(x, Tensor) else ()
 
 
-@checked
+@check_calls
 def vec_type(x: object) -> str:
     """Return the type of a value as text: `Vec[users:3, f32[8]]`, or `f32[8]` for a plain tensor.
 
@@ -80,7 +80,7 @@ def vec_type(x: object) -> str:
     return tree.describe(x)
 
 
-@checked
+@check_calls
 def unvec(x: Vec[Never, T]) -> Whole[T]:
     """Return the plain tensor of a value without brands; the identity at run time.
 
@@ -150,7 +150,7 @@ def lift(f: Callable[[T1, T2, T3], T]) -> _Lifted3[T1, T2, T3, T]: ...
 def lift(f: Callable[Concatenate[T1, ...], T]) -> _Lifted[T]: ...
 @overload
 def lift(f: Callable[..., T]) -> Callable[..., Vec[Brand, T]]: ...
-@checked
+@check_calls
 def lift(f: Callable[..., Any]) -> Callable[..., Any]:
     """Turn a function of plain tensors into a function of `Vec`s: `lift(f)(x, y)` applies `f` to each example.
 

@@ -19,12 +19,12 @@ from branded.dask.payload import Payload, Sketch, pickle_program, unpickle_progr
 from branded.dask.plan import MetaTrace
 from branded.dask.trace import current, run_vmap
 from branded.errors import UnsupportedError
-from branded.errors.calls import checked
+from branded.errors.calls import check_calls
 from branded.tree import Axes
 from branded.tree.leaf_tensors import as_tensor
 
 
-@checked
+@check_calls
 def vmap(
     f: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0, *, axis_name: str | type[Brand] | None = None
 ) -> Callable[..., Any]:
@@ -133,7 +133,7 @@ def _rebuild_on_arrays(data: bytes, arrays: list[Any]) -> _OnArrays:
     return _OnArrays(unpickle_program(data, arrays))
 
 
-@checked
+@check_calls
 def on_arrays(f: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a function of tensors as a function of numpy arrays that returns numpy arrays and can be sent to workers.
 

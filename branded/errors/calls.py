@@ -12,7 +12,7 @@ from branded.errors import BrandedError, CallError
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def checked(f: F) -> F:
+def check_calls(f: F) -> F:
     """Return a public function, or the `__init__` of a public class, whose error for wrong arguments lists its own."""
 
     @functools.wraps(f)
@@ -29,7 +29,7 @@ def checked(f: F) -> F:
 def hide_unknown(f: F) -> F:
     """Leave `*unknown` and `**unknown_options` out of the signature of a function that calls `check_call` for them.
 
-    This is `checked` without a wrapper, for a function that is called often.
+    This is `check_calls` without a wrapper, for a function that is called often.
     """
     signature = inspect.signature(f)
     known = [p for p in signature.parameters.values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]

@@ -78,11 +78,12 @@ def _forbid(api_name: str, *tensors: Tensor) -> None:
             continue
         check_live(t.uop, api_name)
         if not (scope := repeating(row)).is_brand:
+            is_read = api_name != "backward"
+            problem = "there is no value to read" if is_read else "no `.grad` can be set"
             raise ReadError(
-                f"{api_name}: in the body of {scope.name} there is no value to read: it is traced once, "
-                f"{scope.traced_for}",
+                f"{api_name}: in the body of {scope.name} {problem}: it is traced once, {scope.traced_for}",
                 ("value", vec_type(t)),
-                fix=static_fix(t) or _INSTEAD_OF_IF,
+                fix=static_fix(t) or _INSTEAD_OF_IF if is_read else "loss.gradient(w), which returns the gradient",
             )
         if api_name in _NUMBERS and (method := asking(private_api.NAMES_KERNELS)) is not None:
             raise _no_number(method, t)

@@ -18,7 +18,7 @@ from branded.core.tracing.dry_run import writes_undone
 from branded.core.tracing.effect_tokens import body
 from branded.core.validation.arguments import ChosenArguments, check_function
 from branded.errors import OptionError, ProgramError, ProgramTypeError
-from branded.errors.calls import checked
+from branded.errors.calls import check_calls
 from branded.graph.rows import check_live, is_differentiated, row_of
 from branded.graph.scope import Scope
 from branded.graph.uops import tensor
@@ -281,7 +281,7 @@ def _values(x: Tensor) -> Any:
     return (x.shape, x.dtype, None if row_of(x.uop) else repr(x.tolist()))
 
 
-@checked
+@check_calls
 def make_expr(f: Callable[..., Any], *, static_argnums: int | Sequence[int] = ()) -> Callable[..., Expr]:
     """Trace `f` into a typed program: `make_expr(f)(*args)` is its program for arguments of these types.
 

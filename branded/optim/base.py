@@ -12,7 +12,7 @@ from typing_extensions import TypeVar
 from branded import tree
 from branded.core.brand import Brand
 from branded.errors import OptionError, StateError, StateTypeError
-from branded.errors.calls import checked
+from branded.errors.calls import check_calls
 from branded.tree.api import map_leaves
 from branded.tree.nodes import PyTree
 
@@ -64,12 +64,7 @@ if TYPE_CHECKING:  # a custom update may have any types, and each call of `updat
         def update(self) -> UpdateFn[S_co]: ...
 
 else:
-
-    class _Pair(namedtuple("_Pair", ("init", "update"))):
-        __slots__ = ()
-
-        def __new__(cls, init, update):
-            return super().__new__(cls, checked(init), checked(update))
+    _Pair = namedtuple("_Pair", ("init", "update"))
 
 
 class GradientTransformation(_Pair[S_co], Generic[S_co]):
@@ -94,6 +89,11 @@ class GradientTransformation(_Pair[S_co], Generic[S_co]):
     """
 
     __slots__ = ()
+
+    if not TYPE_CHECKING:
+
+        def __new__(cls, init, update):
+            return super().__new__(cls, check_calls(init), check_calls(update))
 
 
 class EmptyState(NamedTuple):

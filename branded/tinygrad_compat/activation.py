@@ -30,7 +30,7 @@ from tinygrad.helpers import Context
 from tinygrad.uop.ops import Ops, UOp
 
 from branded.errors import OptionError
-from branded.errors.calls import checked
+from branded.errors.calls import check_calls
 from branded.tinygrad_compat import import_hook, private_api, result_marks
 from branded.tinygrad_compat.context_stack import run_then_undo
 from branded.tinygrad_compat.gates import (
@@ -312,7 +312,7 @@ def _patch(patch: Callable[[Any], None], module: ModuleType) -> None:
     record(lambda: patch(module), [module])
 
 
-@checked
+@check_calls
 def enable(*features: str) -> None:
     """Apply changes of tinygrad to every computation of this process, even if it does not use this package.
 

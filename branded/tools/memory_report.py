@@ -15,7 +15,7 @@ from branded.core.entry import entry
 from branded.core.tracing.dry_run import dry_run
 from branded.core.validation.arguments import call_checked, check_function
 from branded.errors import BrandedError
-from branded.errors.calls import checked
+from branded.errors.calls import check_calls
 from branded.explain import code
 from branded.explain.code import Source
 from branded.explain.steps import bytes_of, columns, readable
@@ -83,7 +83,7 @@ class Memory(NamedTuple):
         return "\n".join([f"{readable(self.peak)} at most: {', '.join(parts)}", *map(str, self.largest)])
 
 
-@checked
+@check_calls
 def memory(f: Callable[..., Any]) -> Callable[..., Memory]:
     """Return a function that computes the peak memory of `f(*args)` before anything runs.
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from branded.errors import CallError, TreeError
-from branded.errors.calls import checked
+from branded.errors.calls import check_calls
 from branded.tree.formatting import describe
 from branded.tree.nodes import Flat, IsLeaf, PyTree, aux_of, flat, node, outline
 from branded.tree.paths import part_paths, places
@@ -17,7 +17,7 @@ from branded.tree.structures import Structure, check_structure
 T = TypeVar("T")
 
 
-@checked
+@check_calls
 def map(f: Callable[..., Any], tree: PyTree, *rest: PyTree, is_leaf: IsLeaf | None = None) -> PyTree:
     """Apply `f` to each leaf: `map(f, tree)` is the tree of `f(leaf)`; `map(f, tree, other)` passes two leaves.
 
@@ -44,7 +44,7 @@ def map(f: Callable[..., Any], tree: PyTree, *rest: PyTree, is_leaf: IsLeaf | No
     return map_leaves("tree.map", f, tree, rest, is_leaf)
 
 
-@checked
+@check_calls
 def map_with_path(f: Callable[..., Any], tree: PyTree, *rest: PyTree, is_leaf: IsLeaf | None = None) -> PyTree:
     """Apply `f` to the path and value of each leaf, like `map`.
 
@@ -127,7 +127,7 @@ def _label(name: str) -> str:
     return name.removeprefix("the ").removesuffix(" one")
 
 
-@checked
+@check_calls
 def flatten(tree: PyTree, is_leaf: IsLeaf | None = None) -> tuple[list[Any], Structure]:
     """Return the leaves of a tree, and its structure; `unflatten(structure, leaves)` rebuilds the tree.
 
@@ -152,7 +152,7 @@ def flatten(tree: PyTree, is_leaf: IsLeaf | None = None) -> tuple[list[Any], Str
     return [x for x, n in parts if n is None], Structure(parts)
 
 
-@checked
+@check_calls
 def unflatten(structure: Structure, leaves: Iterable[Any]) -> PyTree:
     """Return the tree with this structure and these leaves.
 
@@ -179,7 +179,7 @@ def unflatten(structure: Structure, leaves: Iterable[Any]) -> PyTree:
 _NOTHING: Any = object()
 
 
-@checked
+@check_calls
 def reduce(
     f: Callable[[Any, Any], Any], tree: PyTree, initializer: Any = _NOTHING, is_leaf: IsLeaf | None = None
 ) -> Any:
@@ -215,7 +215,7 @@ def reduce(
     return functools.reduce(f, values)
 
 
-@checked
+@check_calls
 def all(tree: PyTree, *, is_leaf: IsLeaf | None = None) -> bool:
     """Return whether all leaves of a tree are true.
 
@@ -239,7 +239,7 @@ def all(tree: PyTree, *, is_leaf: IsLeaf | None = None) -> bool:
     return builtins.all(x for x, n in flat(tree, is_leaf) if n is None)
 
 
-@checked
+@check_calls
 def transpose(outer: Structure, inner: Structure | None, tree: PyTree) -> PyTree:
     """Transpose an outer tree of inner trees into an inner tree of outer trees.
 

@@ -21,7 +21,7 @@ from tinygrad.dtype import DType
 from tinygrad.uop.ops import UOp
 
 from branded.errors import AxisTypeError, TreeError
-from branded.errors.calls import checked
+from branded.errors.calls import check_calls
 from branded.tinygrad_compat.lazy_numpy import np
 from branded.tree.containers import empty_copy, in_order, with_entries, with_fields, with_items
 from branded.tree.formatting import describe, short_repr
@@ -53,7 +53,7 @@ _registry: dict[type, _Registered] = {}
 _LEAVES = frozenset({Tensor, UOp, DType, int, float, bool, str, bytes, complex})
 
 
-@checked
+@check_calls
 def register_pytree_node(
     cls: type[C], flatten: Callable[[C], tuple[Children, Aux]], unflatten: Callable[[Aux, Children], C]
 ) -> type[C]:
@@ -224,7 +224,7 @@ def _refuse_endless(x: Any, is_inside_itself: bool) -> NoReturn:
     )
 
 
-@checked
+@check_calls
 def leaves(tree: PyTree, is_leaf: IsLeaf | None = None) -> list[Any]:
     """Return the leaves of a tree, in order; the leaves of a dict are in the order of its sorted keys.
 

@@ -10,7 +10,7 @@ from typing import Any
 from tinygrad import Tensor
 
 from branded.errors import CallError
-from branded.errors.calls import checked
+from branded.errors.calls import check_calls
 from branded.tree.formatting import describe
 from branded.tree.nodes import Flat, IsLeaf, Node, PyTree, flat, is_registered
 
@@ -75,7 +75,7 @@ Key = DictKey | SequenceKey | GetAttrKey | FlattenedIndexKey
 Path = tuple[Key, ...]
 
 
-@checked
+@check_calls
 def keystr(path: Path) -> str:
     """Return a path as a Python expression.
 
@@ -100,7 +100,7 @@ def keystr(path: Path) -> str:
     return "".join(map(str, path))
 
 
-@checked
+@check_calls
 def leaves_with_path(tree: PyTree, is_leaf: IsLeaf | None = None) -> list[tuple[Path, Any]]:
     """Return the leaves of a tree in order, each with its path.
 

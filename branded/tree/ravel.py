@@ -11,7 +11,7 @@ from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType
 
 from branded.errors import TreeError
-from branded.errors.calls import checked
+from branded.errors.calls import check_calls
 from branded.graph.rows import type_text
 from branded.tree.api import flatten
 from branded.tree.formatting import describe
@@ -21,7 +21,7 @@ from branded.tree.paths import paths
 T = TypeVar("T")
 
 
-@checked
+@check_calls
 def ravel(tree: T) -> tuple[Any, Callable[[Any], T]]:
     """Concatenate all elements of a tree into one vector, and return it with the inverse function.
 

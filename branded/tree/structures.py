@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from branded.errors import TreeError
-from branded.errors.calls import checked
+from branded.errors.calls import check_calls
 from branded.tree.formatting import describe
 from branded.tree.nodes import Flat, IsLeaf, Node, PyTree, flat, is_registered, key_of
 from branded.tree.static_fields import static_texts
@@ -60,7 +60,7 @@ class Structure:
         return f"Structure({self._text})"
 
 
-@checked
+@check_calls
 def structure(tree: PyTree, is_leaf: IsLeaf | None = None) -> Structure:
     """Return the structure of a tree without its leaves.
 

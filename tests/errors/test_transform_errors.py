@@ -82,6 +82,14 @@ DERIVATIVES = {
             jit: got an unexpected keyword argument 'backend'
               parameters: f, *, static_argnums, static_argnames, donate_argnums, donate_argnames, tune""",
     ),
+    "backward in jit": Golden(
+        lambda: jit(lambda x: (x * x).sum().backward())(X),
+        errors.ReadError,
+        """\
+            backward: in the body of jit no `.grad` can be set: it is traced once, for all calls
+              value: f32[]
+              try:   loss.gradient(w), which returns the gradient""",
+    ),
     "an option of JAX's psum": Golden(
         lambda: vmap(lambda x: psum(x, "i", axis_index_groups=None), axis_name="i")(X),  # type: ignore[call-overload]
         errors.CallError,

@@ -27,7 +27,7 @@ from branded.core.tracing.state import is_differentiating
 from branded.core.tracing.step import param
 from branded.core.validation.arguments import check_function
 from branded.errors import DerivativeError
-from branded.errors.calls import checked
+from branded.errors.calls import check_calls
 from branded.graph.primitive import results
 from branded.graph.rows import row_of, visible
 from branded.graph.scope import call_body, open_brands, rule_block
@@ -46,7 +46,7 @@ class _Custom(Generic[P, R]):
     api_name = "custom"
     primitive: type[RuledCall]
 
-    @checked
+    @check_calls
     def __init__(self, f: Callable[P, R], nondiff_argnums: Sequence[int] = ()) -> None:
         if not callable(f):
             raise DerivativeError(f"{self.api_name}: {tree.describe(f)} is not a function", fix=f"{self.api_name}(f)")
@@ -165,13 +165,13 @@ class custom_jvp(_Custom[P, R]):  # noqa: N801  as in JAX
 
     api_name, _definer, primitive = "custom_jvp", "defjvp", JvpCall
 
-    @checked
+    @check_calls
     def defjvp(self, jvp: F) -> F:
         """Set the rule `jvp(primals, tangents) -> (value, tangent)`, with arguments of `nondiff_argnums` in front."""
         self.rule = _rule(jvp, self, "the rule")
         return jvp
 
-    @checked
+    @check_calls
     def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
         """Set a rule for each argument, `jvp(tangent, value, *primals) -> tangent`; None if the tangent is zero."""
 
@@ -224,7 +224,7 @@ class custom_vjp(_Custom[P, R]):  # noqa: N801  as in JAX
 
     api_name, _definer, primitive = "custom_vjp", "defvjp", VjpCall
 
-    @checked
+    @check_calls
     def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
         """Set `fwd(*args) -> (value, residuals)` and `bwd(residuals, ct) -> cotangents`, static arguments in front."""
         self.forward, self.rule = _rule(fwd, self, "the forward rule"), _rule(bwd, self, "the backward rule")

@@ -11,7 +11,7 @@ from tinygrad import Context, Device, Tensor
 from tinygrad.uop.ops import UOp
 
 from branded.errors import OptionError, examples
-from branded.errors.calls import checked
+from branded.errors.calls import check_calls
 from branded.graph.scope import Scope
 from branded.graph.uops import on_device, tensor
 from branded.tinygrad_compat.context_stack import ContextStack
@@ -24,7 +24,7 @@ Devices = tuple[str, ...]
 _where: ContextStack[tuple[str, Devices]] = ContextStack("branded_shards")
 
 
-@checked
+@check_calls
 def shard(name: str | type, devices: str | Sequence[str]) -> AbstractContextManager[Any]:
     """Distribute the examples of a brand over several devices within the `with` block, wherever the brand is opened.
 

@@ -42,11 +42,11 @@ def kernels_of_run(
     def measure(values: Sequence[Tensor]) -> None:
         frame = source.frame()
         place = ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
-        measured.append((place, _measured([t.uop for t in values], before)))
+        measured.append((place, _kernels_of([t.uop for t in values], before)))
 
     with activation.running_block(), watching(measure):
         out = f(*args, **kwargs)
-    results = _measured([x.uop for x in tree.leaves(out) if isinstance(x, Tensor)], before)
+    results = _kernels_of([x.uop for x in tree.leaves(out) if isinstance(x, Tensor)], before)
     _restore(before)
     lines: dict[tuple[str, int], list[Timed]] = {}
     for place, timed in measured:
@@ -55,9 +55,9 @@ def kernels_of_run(
     return whole, [Line(*place, timed) for place, timed in sorted(lines.items()) if timed]
 
 
-def _measured(values: Sequence[UOp], before: dict[Buffer, Buffer]) -> list[Timed]:
+def _kernels_of(values: Sequence[UOp], before: dict[Buffer, Buffer]) -> list[Timed]:
     """Time the kernels of these values, keep the contents of the memory that they write, and add it to `before`."""
-    contents = {b: _contents(b) for b in _written(values)}
+    contents = {b: _contents(b) for b in _memory_written(values)}
     for b, content in contents.items():
         before.setdefault(b, content)
     try:
@@ -66,7 +66,7 @@ def _measured(values: Sequence[UOp], before: dict[Buffer, Buffer]) -> list[Timed
         _restore(contents)
 
 
-def _written(values: Sequence[UOp]) -> set[Buffer]:
+def _memory_written(values: Sequence[UOp]) -> set[Buffer]:
     """Return the memory that the graphs write in place."""
     targets = [u.src[0] for u in UOp.sink(*values).toposort() if u.op is Ops.STORE]
     memory = [u.buffer for u in UOp.sink(*targets).toposort() if u.op is Ops.BUFFER and u.is_realized]
