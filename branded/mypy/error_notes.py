@@ -13,7 +13,7 @@ from mypy.errors import ErrorInfo, Errors, ErrorWatcher
 
 from branded.mypy.analysis.source_digest import code_at
 from branded.mypy.codes import READ, is_brand_code
-from branded.mypy.rows.brand_env import past_watchers, replace_errors
+from branded.mypy.rows.brand_env import past_watchers, place_of, replace_errors
 from branded.mypy.rows.consequences import hide, is_consequence
 from branded.mypy.rows.hints import Argument, argument_of, is_own_self, notes_for, truth_of, without_position
 
@@ -29,17 +29,24 @@ class _Notes:
         self.watcher = ErrorWatcher(errors, filter_errors=self.filter)
         self.argument: tuple[str, Argument, ErrorInfo] | None = None
         """The file of the last error about an argument, that argument, and the error."""
+        self.is_told = False
+        """Whether the last error was at the place of another one; its notes are hidden too."""
 
     def filter(self, file: str, info: ErrorInfo) -> bool:
-        if info.severity != "error" or file in self.errors.ignored_files:
+        if info.severity != "error":
+            return self.is_told and info.message.startswith("  ")
+        self.is_told = False
+        if file in self.errors.ignored_files:
             return False
         is_ours, is_shown = is_brand_code(info.code), info.code is None or self.errors.is_error_code_enabled(info.code)
         asked = truth_of(info.message, code_at(file, info)) if not is_ours else None
         if is_shown or asked is not None:
             replace_errors(self.errors, file, info.line, info.message)
-        if info.blocker or is_ours:
-            return False
         told = self.errors.error_info_map.get(file, ())
+        if info.blocker or is_ours:
+            same = (e for e in told if e.severity == "error" and e.target == info.target and not e.hidden)
+            self.is_told = is_ours and any(place_of(e) == place_of(info) for e in same)
+            return self.is_told
         code = info.code.code if info.code is not None else ""
         is_any = code == "no-any-return"  # an expression with an error is Any, whatever the error is
         causes = [e for e in told if e.severity == "error" and not e.hidden and (is_any or is_brand_code(e.code))]

@@ -76,6 +76,18 @@ CASES = {
         f"{ROWS}print(vmap(read)(Tensor.rand(3), Tensor.rand(3)))\n",
         ("app", "print"),
     ),
+    "one axis of three arguments": (
+        "def read(a: Tensor, b: Tensor, c: Tensor) -> Tensor:\n    return (a * b * c).sum()\n",
+        "from branded import Axes, Brand\nclass Q(Brand): ...\nclass K(Brand): ...\nq: Axes[Q]\nk: Axes[K]\n"
+        "print(vmap(read)(q, k, k).numpy())\n",
+        ("app", "print"),
+    ),
+    "an axis in two operands": (
+        "def read(x: Tensor) -> Tensor:\n    return x\n",
+        "def two(x: Tensor) -> Tensor:\n    return x.mean(axis=1) / x.var(axis=1)\n"
+        "print(vmap(two)(read(Tensor.rand(3, 2))).numpy())\n",
+        ("app", "    return x.mean"),
+    ),
     "a key that a dict does not have": (
         "def read(x: Tensor) -> Tensor:\n    return x\n",
         "from typing import TypedDict\nclass P(TypedDict):\n    w: Tensor\n"

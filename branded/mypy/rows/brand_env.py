@@ -42,7 +42,7 @@ from mypy.types import (
 
 from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.source.walk import walk
-from branded.mypy.codes import NAME_TAKEN, OPERAND, OPTION, READ, SHAPE, WRITE
+from branded.mypy.codes import ERROR, NAME_TAKEN, OPERAND, OPTION, READ, SHAPE, WRITE, is_brand_code
 from branded.mypy.rows.algebra import BRAND, UNKNOWN, Brand, Change, row_variables, rows_in
 from branded.mypy.rows.consequences import hide_consequences
 
@@ -100,12 +100,15 @@ ErrorPlace = tuple[int, int, ErrorCode | None, str]
 
 
 def place_of(e: ErrorInfo) -> ErrorPlace:
-    return e.line, e.column, e.code, _kind(e.code, e.message)
+    return _place(e.line, e.column, e.code, e.message)
 
 
-def _kind(code: ErrorCode | None, message: str) -> str:
-    """Return the part of a message that does not name brands."""
-    return message.partition(":")[0] if code in ONE_PLACE else message
+def _place(line: int, column: int, code: ErrorCode | None, message: str) -> ErrorPlace:
+    """Return the position of our errors: one that begins at the same position is about the same call, or a part of it.
+
+    Errors of mypy at one position may be about several operands of an expression.
+    """
+    return (line, column, ERROR, "") if is_brand_code(code) else (line, column, code, message)
 
 
 def new_errors(errors: Iterable[ErrorInfo], places: Container[ErrorPlace]) -> list[ErrorInfo]:
@@ -175,7 +178,7 @@ def fail_at_once(api: TypeChecker, context: Context, code: ErrorCode, message: s
     n = api.errors._watchers.index(_trials[-1]) + 1 if _trials else 0
     if _trials:
         api.binder.version += 1  # mypy must not cache the type without its error
-    elif (context.line, context.column, code, _kind(code, message)) in _reported_places(api, (context.line,)):
+    elif _place(context.line, context.column, code, message) in _reported_places(api, (context.line,)):
         return
     if not _trials:
         replace_errors(api.errors, api.errors.file, context.line, message)

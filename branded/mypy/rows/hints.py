@@ -67,7 +67,10 @@ class Argument(NamedTuple):
     def is_swapped_with(self, other: Argument) -> bool:
         """Return whether each of two arguments of a call has the type that the other one needs."""
         is_other = self.callee == other.callee and self.position != other.position
-        return is_other and (self.got, self.wanted) == (other.wanted, other.got)
+        return is_other and self.fits(other) and other.fits(self)
+
+    def fits(self, other: Argument) -> bool:
+        return self.got == other.wanted or (self.got.startswith("Axes[") and other.wanted == "Tensor")
 
 
 def argument_of(text: str) -> Argument | None:

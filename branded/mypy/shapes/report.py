@@ -85,7 +85,8 @@ def follow_file(api: TypeChecker, scope: OpenBrands) -> None:
     for f in followed.findings.values():
         may_show = f.code in FOUND_BY_TYPES or f.at.line in declared_lines
         shown = f.lines if may_show else frozenset[int]()  # where types may show the mistake
-        if not typed.isdisjoint(shown) or (f.at.line, f.message.partition(":")[0]) in told:
+        operation, _, fact = f.message.partition(":")
+        if not typed.isdisjoint(shown) or (f.at.line, operation) in told or (f.at.line, fact) in told:
             continue
         if f.is_note:
             api.note(f.message, f.at, code=ERROR)
@@ -95,6 +96,6 @@ def follow_file(api: TypeChecker, scope: OpenBrands) -> None:
             hide_consequences(api.errors, [e for e in found.filtered_errors() if e.severity == "error"])
             api.msg.add_errors(found.filtered_errors())
             typed |= {f.at.line} if f.code is ESCAPE else set()  # a read of the value later is the same mistake
-            if shown:
-                replaceable.append((shown, found.filtered_errors()))
+            told |= {(f.at.line, fact)}  # the same mistake, in two operations
+            replaceable.append((shown, found.filtered_errors()))
     give_way(api.errors.file, replaceable)

@@ -99,6 +99,8 @@ class Derivative:
         function = called_function(f, [a.type for a in leaves], leaves, self.at, self.scope, self.api)
         inside = result_type(function, leaves, self.at, self.api, [a.type for a in args])
         rows = [b for a in args for b in unique_brands(a.type)] + self.scope.crossed[crossed:]
+        if isinstance(p := get_proper_type(inside), AnyType) and p.type_of_any == TypeOfAny.from_error:
+            return inside
         if hides_brands(inside) and not any(hides_brands(a.type) for a in args):
             type_text = show(inside, self.api)
             note = f'{self.what}: the function returns "{type_text}" here, so its result is not checked'

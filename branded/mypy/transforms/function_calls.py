@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 
 from mypy.checker import TypeChecker
-from mypy.errorcodes import ARG_TYPE, NO_UNTYPED_CALL, TRUTHY_BOOL, ErrorCode
+from mypy.errorcodes import ARG_TYPE, CALL_ARG, NO_UNTYPED_CALL, TRUTHY_BOOL, ErrorCode
 from mypy.nodes import (
     ARG_POS,
     ARG_STAR,
@@ -37,6 +37,7 @@ from mypy.types import (
     Type,
     TypeAliasType,
     TypedDictType,
+    TypeOfAny,
     UninhabitedType,
     UnionType,
     get_proper_type,
@@ -200,7 +201,8 @@ def result_type(
             if not more.has_new_errors():
                 return change(again, keep_row)
     add_errors(api, told)
-    return out
+    is_rejected = not isinstance(f, LambdaExpr) and any(e.code in (ARG_TYPE, CALL_ARG) for e in told)
+    return AnyType(TypeOfAny.from_error) if is_rejected else out
 
 
 Rule = Callable[[TransformCall], Type]
