@@ -13,7 +13,33 @@ from tests.support.warm import MYPY, STRICT, warm
 HEAD = "from tinygrad import Tensor\nfrom branded import vmap\n"
 ROWS = 'from typing import TypeVar\nfrom branded import Brand, Vec\nS = TypeVar("S", bound=Brand)\n'
 READ = "def read(x: Tensor) -> float:\n    return x.sum().item()\n"
+NAMED = """from branded import Axes, Brand
+class Users(Brand): ...
+class Items(Brand): ...
+class Taste(Brand): ...
+"""
+LIKED = "    return vmap(lambda u: vmap(lambda i: (u * i).sum())(I))(U)\n"
 CASES = {
+    "a zip for outer in the library, which its declared axes show": (
+        f"{NAMED}def read(U: Axes[Users, Taste], I: Axes[Items, Taste]) -> Tensor:\n"
+        "    return vmap(lambda u, i: (u * i).sum())(U, I)\n",
+        "from branded import as_axes\nfrom lib import Items, Taste, Users\n"
+        "I = as_axes(Tensor.ones(3, 2), Items, Taste)\n"
+        "print(read(as_axes(Tensor.ones(4, 2), Users, Taste), I).numpy(), vmap(lambda x: x)(I))\n",
+        ("lib", "    return vmap"),
+    ),
+    "a result of the library with other axes than it declares": (
+        f"{NAMED}def read(U: Axes[Users, Taste], I: Axes[Items, Taste]) -> Axes[Items, Users]:\n{LIKED}",
+        "from branded import as_axes\nfrom lib import Items, Taste, Users\n"
+        "I = as_axes(Tensor.ones(3, 2), Items, Taste)\n"
+        "print(read(as_axes(Tensor.ones(4, 2), Users, Taste), I).numpy(), vmap(lambda x: x)(I))\n",
+        ("lib", "    return vmap"),
+    ),
+    "a wrong out_axes, and then the shape that the program expects": (
+        "def read(x: Tensor) -> Tensor:\n    return x\n",
+        "X = Tensor.rand(3, 2)\nr = vmap(lambda x: read(x) * 2, out_axes=None)(X)\nassert r.shape == (3, 2)\n",
+        ("app", "r ="),
+    ),
     "two vmaps in a line that call a reader": (
         READ,
         "X = Tensor.rand(3, 2)\nr = vmap(lambda x: x * read(x))(X), vmap(lambda y: read(y) * y)(X)\n",

@@ -44,6 +44,7 @@ from mypy.nodes import (
 from mypy.operators import op_methods
 
 from branded.mypy.analysis.source.walk import walk
+from branded.mypy.analysis.untyped_modules import assigned_to
 from branded.mypy.codes import SHAPE
 from branded.mypy.shapes import libraries
 from branded.mypy.shapes.axes import format_axes
@@ -51,7 +52,6 @@ from branded.mypy.shapes.brands import check_truth
 from branded.mypy.shapes.case_patterns import matches
 from branded.mypy.shapes.function_bodies import LEFT, RAISED, Ended, FunctionCalls, Maybe, without_raised
 from branded.mypy.shapes.rules.iterables import check_known_count, unpack
-from branded.mypy.shapes.shared_results import Sharing
 from branded.mypy.shapes.state import STEPS, OutOfSteps
 from branded.mypy.shapes.values import (
     NONE,
@@ -79,9 +79,14 @@ _RAISES = ("raises", "suppress", "assertRaises", "warns")
 class Interpreter(FunctionCalls):
     """Follows a file from its first statement to its last, then the functions that were not called, callers first."""
 
+    def follow_alone(self, f: Function) -> None:
+        """Follow one function, of whose arguments only the declared types are known."""
+        try:
+            self.call_function(Function(f.node, f.frame), Arguments(exact=False), f.node)
+        except (OutOfSteps, RecursionError):
+            self.calls.clear()
+
     def run(self) -> None:
-        self.results, self.variables, self.misdeclared = {}, {}, set()
-        self.sharing = Sharing(self, self.results)
         try:
             self.execute(list(self.tree.defs))
             for f in _callers_first(list(self._functions(self.tree.defs))):
@@ -368,7 +373,10 @@ class Interpreter(FunctionCalls):
         with self.maybe():
             owner = self.evaluate(shape.expr)
         if isinstance(owner, Shaped) and owner.axes is not None:
-            self.report(s, SHAPE, f"assert: the shape is {format_axes(owner.axes)} here")
+            names = [part.node for part in (shape.expr, *walk(shape.expr)) if isinstance(part, NameExpr)]
+            values = [e for e in (assigned_to(node, self.api) for node in names) if e is not None]
+            lines = frozenset(part.line for e in values for part in (e, *walk(e)))
+            self.report(s, SHAPE, f"assert: the shape is {format_axes(owner.axes)} here", stored=lines)
         return None
 
     def _decorated(self, s: Decorator) -> None:

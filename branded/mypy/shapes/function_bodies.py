@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
+from mypy.checker import TypeChecker
 from mypy.nodes import (
     ARG_NAMED,
     ARG_NAMED_OPT,
@@ -24,6 +25,7 @@ from mypy.types import CallableType, Instance, TupleType, Type, get_proper_type
 from branded.mypy.analysis.source_digest import Kept, keep, use
 from branded.mypy.axes.types import axes_of, is_variable, unify_axes
 from branded.mypy.codes import AXES, ERROR
+from branded.mypy.rows.brand_env import OpenBrands
 from branded.mypy.shapes.axes import format_axes
 from branded.mypy.shapes.evaluate import Evaluator
 from branded.mypy.shapes.objects import declared_value
@@ -82,13 +84,18 @@ class FunctionCalls(Evaluator):
 
     shares = True
     """Whether results of functions may be shared between files."""
-    results: dict[Key, KnownResult]
-    """The results of functions of a module."""
-    sharing: Sharing
-    variables: dict[Var, Kept[Fact]]
-    """The values of the variables of other files."""
-    misdeclared: set[Context]
-    """The places where a result differs from its declaration, so that one of another file is reported once."""
+
+    def __init__(
+        self, api: TypeChecker, scope: OpenBrands, declared_only: bool = False, home: str | None = None
+    ) -> None:
+        super().__init__(api, scope, declared_only, home)
+        self.results: dict[Key, KnownResult] = {}
+        """The results of functions of a module."""
+        self.sharing = Sharing(self, self.results)
+        self.variables: dict[Var, Kept[Fact]] = {}
+        """The values of the variables of other files."""
+        self.misdeclared: set[Context] = set()
+        """The places where a result differs from its declaration, so that one of another file is reported once."""
 
     def execute(self, statements: Sequence[Statement]) -> Fact | None:
         raise NotImplementedError
@@ -172,16 +179,17 @@ class FunctionCalls(Evaluator):
         told = self.told
         try:
             returned = self.execute(node.body.body)
+            if node.is_generator:
+                values = yielded.values
+                return list_of(values) if yielded.is_exact else Stream(reduce(join, values or [UNKNOWN]))
+            result = NONE if returned is None else without_raised(returned)
+            result = join(result, NONE) if isinstance(returned, Maybe) else result
+            declared = _result_type(node)
+            return self._declared_result(node, declared, result, self.told > told) if declared is not None else result
         finally:
             self.frame = outer
             self.calls.pop()
             self.yields.pop()
-        if node.is_generator:
-            return list_of(yielded.values) if yielded.is_exact else Stream(reduce(join, yielded.values or [UNKNOWN]))
-        result = NONE if returned is None else without_raised(returned)
-        result = join(result, NONE) if isinstance(returned, Maybe) else result
-        declared = _result_type(node)
-        return self._declared_result(node, declared, result, self.told > told) if declared is not None else result
 
     def _is_recursive(self, f: Function) -> bool:
         """Return whether a function is running twice already, or many times for other objects or in other closures."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 from mypy.checker import TypeChecker
 from mypy.errorcodes import INDEX
 from mypy.nodes import CallExpr, ExpressionStmt, Import, ImportBase, MypyFile, TempNode
@@ -9,10 +11,13 @@ from mypy.plugin import FunctionContext
 from mypy.types import CallableType, Instance, NoneType, Type
 
 from branded.mypy.analysis.caches import new_cache
+from branded.mypy.analysis.source_digest import file_version, parse
 from branded.mypy.codes import AXES, ERROR, ESCAPE, NAME_TAKEN, OPERAND, READ
 from branded.mypy.rows.brand_env import OpenBrands, Replaceable, checker, fail, give_way, trying
 from branded.mypy.rows.consequences import hide_consequences
 from branded.mypy.shapes.execute import Interpreter
+from branded.mypy.shapes.other_files import path_of
+from branded.mypy.shapes.state import ShapeMistake
 
 END = "<end of file>"
 FOUND_BY_TYPES = (AXES, ERROR, ESCAPE, NAME_TAKEN, OPERAND, READ)
@@ -82,7 +87,12 @@ def follow_file(api: TypeChecker, scope: OpenBrands) -> None:
     typed = {info.line for info in errors if info.severity == "error" and not info.hidden}
     told = {(info.line, info.message.partition(":")[0]) for info in errors if info.severity == "error"}
     told |= {(info.line, "dict") for info in errors if info.code is INDEX}  # mypy reports the key of an index
+    causes = {n for f in followed.findings.values() if not _is_assert(f) for n in f.lines}
     for f in followed.findings.values():
+        if f.source is not None and _is_reported_there(f, api, scope):
+            continue
+        if _is_assert(f) and not f.lines.isdisjoint(causes | typed):  # of a value that is wrong by another mistake
+            continue
         may_show = f.code in FOUND_BY_TYPES or f.at.line in declared_lines
         shown = f.lines if may_show else frozenset[int]()  # where types may show the mistake
         operation, _, fact = f.message.partition(":")
@@ -99,3 +109,27 @@ def follow_file(api: TypeChecker, scope: OpenBrands) -> None:
             told |= {(f.at.line, fact)}  # the same mistake, in two operations
             replaceable.append((shown, found.filtered_errors()))
     give_way(api.errors.file, replaceable)
+
+
+def _is_reported_there(mistake: ShapeMistake, api: TypeChecker, scope: OpenBrands) -> bool:
+    """Return whether the other file of a mistake shows it by itself: then mypy reports it there."""
+    assert mistake.source is not None
+    f, line = mistake.source
+    path = path_of(f.node)
+    if path is None or path in api.errors.ignored_files or not _uses_branded(path):
+        return False
+    alone = Interpreter(api, scope, home=path)
+    alone.follow_alone(f)
+    operation = mistake.message.partition(":")[0]
+    return any(n == line and name == operation for n, name in alone.findings)
+
+
+def _is_assert(mistake: ShapeMistake) -> bool:
+    return mistake.message.startswith("assert:")
+
+
+def _uses_branded(path: str) -> bool:
+    tree = parse(path, file_version(path))
+    imports = [i for i in ast.walk(tree) if isinstance(i, ast.Import | ast.ImportFrom)] if tree is not None else []
+    names = (i.module or "" if isinstance(i, ast.ImportFrom) else i.names[0].name for i in imports)
+    return any(name.partition(".")[0] == "branded" for name in names)

@@ -45,6 +45,8 @@ class ShapeMistake:
     lines: frozenset[int]
     """The lines of the mistake, of the calls that lead to it, and of the stores that it may follow from."""
     is_note: bool = False
+    source: tuple[Function, int] | None = None
+    """For a mistake in another file, the function of that file that was called from this one, and the line there."""
 
 
 @dataclass
@@ -59,8 +61,12 @@ class Yields:
 class FileState:
     """The facts that are known while a file is followed, and the mistakes that were found."""
 
-    def __init__(self, api: TypeChecker, scope: OpenBrands, declared_only: bool = False) -> None:
+    def __init__(
+        self, api: TypeChecker, scope: OpenBrands, declared_only: bool = False, home: str | None = None
+    ) -> None:
         self.api, self.tree, self.scope = api, api.tree, scope
+        self.home = home
+        """The path of another file whose mistakes are looked for, as if it were followed itself."""
         self.declared_only = declared_only
         """Whether only declared axes are known, and functions are not entered, as in the types of mypy."""
         self.module = Variables()
@@ -140,25 +146,32 @@ class FileState:
         vmap: Context | None = None,
         stored: frozenset[int] = frozenset(),
     ) -> None:
-        calls, path = self.calls, path_of(at)
+        calls, path, source = self.calls, self._other_path(at), None
         if self.uncertain or (path is not None and code in (READ, OPERAND) and self._is_reported_in(path)):
             return
         self.unshared += 1
         self.told += 1
         if path is not None:  # in another file: the error is at the call in this file
-            places = [i for i, (_, call, _) in enumerate(calls) if path_of(call) is None]
+            places = [i for i, (_, call, _) in enumerate(calls) if self._other_path(call) is None]
+            called_there = [g for f, _, g in calls if path_of(f) == path and isinstance(f, FuncDef)]
+            source = (called_there[0], at.line) if called_there else None
             if not places and (not calls or self.caller.line < 0):
                 return
             notes = (*notes, f"where: {Path(path).name}:{at.line}, in `{getattr(calls[-1][0], 'name', 'lambda')}`")
             at, calls = (calls[places[-1]][1], calls[: places[-1]]) if places else (self.caller, [])
-        lines = [call.line for _, call, _ in calls if call.line != at.line and path_of(call) is None]
+        lines = [call.line for _, call, _ in calls if call.line != at.line and self._other_path(call) is None]
         called = [f"call:  line {lines[-1]}"] if lines and not is_note else []
         fixes = [note for note in notes if note.startswith("try:")]
         notes = (*(note for note in notes if note not in fixes), *called, *fixes)
         key = at.line, message.partition(":")[0]
         chain = [at, self.caller, *([vmap] if vmap is not None else ()), *(call for _, call, _ in self.calls)]
-        around = stored.union(call.line for call in chain if path_of(call) is None)
-        self.findings.setdefault(key, ShapeMistake(at, code, message, notes, around, is_note))
+        around = stored.union(call.line for call in chain if call.line > 0 and self._other_path(call) is None)
+        self.findings.setdefault(key, ShapeMistake(at, code, message, notes, around, is_note, source))
+
+    def _other_path(self, at: Context) -> str | None:
+        """Return the path of the file of a node; None for the file that is followed."""
+        path = path_of(at)
+        return None if path == self.home else path
 
     def _is_reported_in(self, path: str) -> bool:
         """Return whether the types of another file show a read there: its brand is declared there, or opened there."""
