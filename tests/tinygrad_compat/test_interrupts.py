@@ -80,7 +80,7 @@ class Within(Points):
 def without_cached_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Disable cached programs: they run none of tinygrad's blocks that are interrupted here."""
     monkeypatch.setattr(eager_cache, "run_cached", lambda *_, **__: False)
-    monkeypatch.setattr(eager_cache, "computed", lambda value: None)
+    monkeypatch.setattr(eager_cache, "compute", lambda value: None)
 
 
 @pytest.mark.parametrize("name", ["functions", "modules", "writes_in_a_gradient", "branches"])
