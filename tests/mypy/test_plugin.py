@@ -226,6 +226,7 @@ def test_work_is_linear_in_the_call_graph(first: str, tmp_path: Path) -> None:
     assert few["errors"] == many["errors"] == (2 if "item" in first else 0)
     for name in few:
         assert many[name] <= 2.2 * few[name], name
+    assert many["_follow_body"] <= 80  # each function once, for all five brands
 
 
 def test_work_is_linear_in_mutual_recursion(tmp_path: Path) -> None:
