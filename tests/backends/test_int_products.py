@@ -53,10 +53,11 @@ def test_sums_that_float32_has(left: Any, right: Any, most: int) -> None:
 
 
 def test_other_products_of_ints() -> None:
-    x, a = ints(61, 64, dtype=np.int32), ints(64, 67)
-    products, _, got = execute(product(in_memory(x), in_memory(a)))
-    assert not products
-    np.testing.assert_array_equal(got, np.matmul(x, a, dtype=np.int32))
+    wide, few, a = ints(61, 64, dtype=np.int32), ints(3, 64), ints(64, 67)
+    for x in (wide, few):
+        products, _, got = execute(product(in_memory(x), in_memory(a)))
+        assert not products
+        np.testing.assert_array_equal(got, np.matmul(x, a, dtype=np.int32))
 
 
 def test_batches_and_operations_on_the_sums() -> None:

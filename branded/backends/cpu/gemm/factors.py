@@ -38,11 +38,14 @@ def is_sum_of_products(u: UOp) -> bool:
 _EXACT = {dtypes.float32: 1 << 24, dtypes.float64: 1 << 53}
 """The largest int up to which a float represents each int."""
 
+_FEW = 8
+"""Ints that a kernel reads fewer times than this are not converted: the copy would cost more than BLAS saves."""
+
 
 def ints_as_floats(value: UOp) -> UOp:
     """Return a value whose sums of products of ints are computed in floats that represent each partial sum.
 
-    Such a sum of products of int8 has 1,024 terms in float32.
+    Such a sum of products of int8 has up to 1,024 terms in float32.
     """
     new = dict[UOp, UOp]()
     for red in value.toposort():
@@ -51,6 +54,9 @@ def ints_as_floats(value: UOp) -> UOp:
         if not dtypes.is_int(red.dtype) or any(r.src[0].op is not Ops.CONST for r in red.src[1:]):
             continue
         factors = list(cost.factors_of(red.src[0]))
+        ranges = {*red.ranges, *red.src[1:]}
+        if any(cost.elements(ranges - {*u.ranges}) < _FEW for u in factors if u.op is not Ops.CONST):
+            continue
         largest = math.prod([max(abs(int(u.vmin)), abs(int(u.vmax))) for u in factors] + [*map(cost.size, red.src[1:])])
         to = next((dtype for dtype, limit in _EXACT.items() if largest <= min(limit, red.dtype.max)), None)
         if to is not None:
