@@ -614,8 +614,8 @@ GOLDEN: dict[str, tuple[Callable[[], Any], str]] = {
     "no such": (
         lambda: vmap(lambda x: x, devices=("CPU", "NOSUCH:1")),
         "vmap: the device NOSUCH:1 cannot be opened\n"
-        "  said: ModuleNotFoundError: No module named 'tinygrad.runtime.ops_nosuch'\n"
-        "  try:  use a device of this machine",
+        "  reason: ModuleNotFoundError: No module named 'tinygrad.runtime.ops_nosuch'\n"
+        "  try:    use a device of this machine",
     ),
     "no name": (lambda: shard(3, TWO), "shard: 3 is not a name\n  try: pass a string, or a subclass of Brand"),  # type: ignore[arg-type]
     "uneven exchange": (

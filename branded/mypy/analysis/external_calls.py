@@ -26,11 +26,11 @@ from mypy.types import AnyType, CallableType, Instance, TupleType, Type, TypeOfA
 
 from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.reads import TEXTS, item_type, known_brands, reject_batched
-from branded.mypy.analysis.untyped_modules import is_silent_library
 from branded.mypy.codes import OPERAND, READ
 from branded.mypy.rows.algebra import add_brands, as_vec, row_of
 from branded.mypy.rows.brand_env import checker, trying
 from branded.mypy.rows.callables import Arg, synthetic_call
+from branded.mypy.rows.injected_calls import is_silent_library
 
 BUILTINS = {
     "builtins.max": "x.maximum(y); x.max() for the largest entry",
@@ -84,7 +84,7 @@ def is_ufunc(fullname: str) -> bool:
 def reject_batched_arguments(ctx: FunctionSigContext | MethodSigContext) -> CallableType:
     """Reject batched arguments of `max(x, y)`, `math.sqrt(x)` and `np.sqrt(x)`."""
     sig, api = ctx.default_signature, checker(ctx)
-    if not knows_us(api) or is_silent_library(api.tree, api.errors):
+    if not knows_us(api):
         return sig
     name = _function_name(getattr(ctx.context, "callee", None))
     named = [(n, e) for n, actuals in zip(sig.arg_names, ctx.args, strict=True) for e in actuals]
@@ -214,9 +214,12 @@ _knows_us: dict[MypyFile, bool] = new_cache()
 
 
 def knows_us(api: TypeChecker) -> bool:
-    """Return whether this file imports branded or tinygrad; the plugin changes nothing in other files."""
+    """Return whether this file imports branded or tinygrad, and is not one of them as an installed library.
+
+    The plugin changes nothing in other files.
+    """
     if api.tree not in _knows_us:
-        _knows_us[api.tree] = _imports_us(api.tree)
+        _knows_us[api.tree] = _imports_us(api.tree) and not is_silent_library(api.tree, api.errors)
     return _knows_us[api.tree]
 
 

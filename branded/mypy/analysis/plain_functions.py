@@ -29,7 +29,6 @@ from mypy.nodes import (
     FuncDef,
     LambdaExpr,
     MemberExpr,
-    MypyFile,
     Node,
     ReturnStmt,
     TypeInfo,
@@ -64,7 +63,7 @@ from branded.mypy.analysis.source.handed_functions import (
 from branded.mypy.analysis.source.reads import effects_of, reads_in, report_read, report_stored
 from branded.mypy.analysis.source.walk import own_parts
 from branded.mypy.analysis.stores import outlives, shared_defaults
-from branded.mypy.analysis.untyped_modules import definition_of, is_in_file, is_silent_library, is_untyped_function
+from branded.mypy.analysis.untyped_modules import definition_of, is_in_file, is_untyped_function
 from branded.mypy.codes import is_brand_code
 from branded.mypy.rows.algebra import (
     Brand,
@@ -127,15 +126,11 @@ class Instances:
     """The functions being checked, each with the parameters whose arguments outlive the call."""
     own: dict[FuncDef, set[ErrorPlace]] = field(default_factory=new_cache)
     """For each function, the places of the errors that mypy reports for its declared types."""
-    asked: tuple[MypyFile | None, bool] = (None, False)
-    """The current file, and whether it may have errors about batched values."""
 
     def called(self, ctx: FunctionSigContext | MethodSigContext, node: Node | None) -> CallableType | None:
         """Return the signature for a call with batched arguments; None if the function is of another kind."""
         api = checker(ctx)
-        if self.asked[0] is not api.tree:
-            self.asked = api.tree, knows_us(api) and not is_silent_library(api.tree, api.errors)
-        if not self.asked[1]:
+        if not knows_us(api):
             return None
         accept_tensor_functions(ctx)
         sig = at_bounds(ctx.default_signature)

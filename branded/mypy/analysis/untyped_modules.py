@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from mypy.checker import TypeChecker
-from mypy.errors import Errors
 from mypy.nodes import (
     AssignmentExpr,
     AssignmentStmt,
@@ -49,11 +48,6 @@ def is_untyped_function(node: Node | None, api: TypeChecker) -> bool:
     if isinstance(node, FuncDef | Decorator | Var) and "." in node.fullname:
         return is_untyped_module(module_of(node, api))
     return is_untyped_module(api.tree)
-
-
-def is_silent_library(tree: MypyFile, errors: Errors) -> bool:
-    """Return whether this is a file of an installed branded or tinygrad, whose errors mypy does not report."""
-    return tree.fullname.startswith(("branded.", "tinygrad.")) and tree.path in errors.ignored_files
 
 
 def is_untyped_class(info: TypeInfo, api: TypeChecker) -> bool:

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from mypy.checker import TypeChecker
+from mypy.errors import Errors
 from mypy.nodes import (
     ARG_NAMED,
     ARG_NAMED_OPT,
@@ -67,7 +68,7 @@ from mypy.typeanal import TypeAnalyser
 from mypy.types import AnyType, CallableType, Instance, Type, TypeOfAny
 
 from branded.mypy.analysis.source.walk import parts, walk
-from branded.mypy.analysis.untyped_modules import is_silent_library, is_untyped_module
+from branded.mypy.analysis.untyped_modules import is_untyped_module
 from branded.mypy.rows.algebra import holds_tensors
 from branded.mypy.rows.injected_values import (
     WITH_DISPLAYS,
@@ -114,6 +115,12 @@ class Marks:
                 asks = _asking(api.named_type)
                 api.schedule_patch(LAST, lambda: self._inject(tree, asks))
         return ctx.api.analyze_type_with_type_info(info, ctx.type.args, ctx.type, ctx.type.empty_tuple_index)
+
+
+def is_silent_library(tree: MypyFile, errors: Errors) -> bool:
+    """Return whether the current file is one of an installed branded or tinygrad, whose errors mypy does not report."""
+    is_ignored = tree.path in errors.ignored_files and not errors.options.ignore_errors
+    return is_ignored and tree.fullname.startswith(("branded.", "tinygrad."))
 
 
 def _asking(named_type: Callable[[str], Instance]) -> CallableType:

@@ -376,7 +376,7 @@ class Interpreter(FunctionCalls):
             names = [part.node for part in (shape.expr, *walk(shape.expr)) if isinstance(part, NameExpr)]
             values = [e for e in (assigned_to(node, self.api) for node in names) if e is not None]
             lines = frozenset(part.line for e in values for part in (e, *walk(e)))
-            self.report(s, SHAPE, f"assert: the shape is {format_axes(owner.axes)} here", stored=lines)
+            self.report(e, SHAPE, f"assert: the shape is {format_axes(owner.axes)} here", stored=lines)
         return None
 
     def _decorated(self, s: Decorator) -> None:

@@ -91,7 +91,9 @@ def follow_file(api: TypeChecker, scope: OpenBrands) -> None:
     for f in followed.findings.values():
         if f.source is not None and _is_reported_there(f, api, scope):
             continue
-        if _is_assert(f) and not f.lines.isdisjoint(causes | typed):  # of a value that is wrong by another mistake
+        if _is_assert(f) and not (causes | typed).isdisjoint(
+            f.lines - {f.at.line}
+        ):  # of a value that is wrong by another mistake
             continue
         may_show = f.code in FOUND_BY_TYPES or f.at.line in declared_lines
         shown = f.lines if may_show else frozenset[int]()  # where types may show the mistake
