@@ -16,7 +16,7 @@ from tinygrad import Context, Tensor, TinyJit, dtypes
 from tinygrad.uop.ops import Ops
 
 from branded import grad, jit, jvp, scan, vmap, while_loop
-from branded.backends.cpu.gemm import blas
+from branded.backends.cpu.gemm import blas, cost, match, recipe
 from branded.backends.cpu.runtime import native
 from branded.tinygrad_compat import private_api
 from tests.fuzz.products_fuzz import Program, always, found
@@ -649,3 +649,26 @@ def test_ints_in_exact_floats(count: int, dtype: Any, product: Any) -> None:
     products, _, values = execute(vmap(lambda r: r.cast("int32") @ y.cast("int32"))(x))
     assert [p.dtype for p in products] == ([] if product is None else [product])
     np.testing.assert_array_equal(values, a.astype(np.int32) @ b.astype(np.int32))
+
+
+@pytest.mark.parametrize("sizes", [(4, 4, 2), (8, 60, 5), (30, 40, 20), (48, 40, 32), (300, 1, 50), (2000, 3, 64)])
+def test_skipped_plans_would_not_use_blas(sizes: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    m, n, k = sizes
+    plan, skipped = recipe.plan, 0
+
+    def checked(*args: Any) -> Any:
+        nonlocal skipped
+        found = plan(*args)
+        with monkeypatch.context() as here:
+            here.setattr(cost, "_most_saved", lambda *_: np.inf)
+            assert plan(*args) == found
+        skipped += found is None
+        return found
+
+    monkeypatch.setattr(recipe, "plan", checked)
+    match.recipe.cache_clear()
+    for a, b in ((array(m, k), array(k, n)), (array(k, m).T, array(n, k).T)):
+        x, y = tensors(a, b)
+        for out in (x @ y, (x @ y).exp(), (x.exp() @ y), x.pad(((0, 0), (1, 1)))[:, 2:] @ y):
+            execute(out)
+    assert skipped or m * n * k >= 30 * 40 * 20

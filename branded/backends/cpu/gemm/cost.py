@@ -237,6 +237,8 @@ def plan(
         return None
     if len(factors) < 2 or len(factors) > FACTORS or not math.isfinite(alpha) or not alpha:
         return None
+    if not always and after >= _most_saved(red, every, over):
+        return None
     best: ProductPlan | None = None
     result = out or laid_out(slot, red.ranges, [])
     for a, b in _pairs(factors, sums):
@@ -247,8 +249,16 @@ def plan(
                 best = found
     if best is None or always:
         return best
-    kernel = elements(every) * _in_kernel(red, best, over) + sum(_again(x, every) for x, _ in best.before)
+    each = _in_kernel(red, best.product.is_vector, bool(best.before), over)
+    kernel = elements(every) * each + sum(_again(x, every) for x, _ in best.before)
     return best if best.cost + after < kernel else None
+
+
+def _most_saved(red: UOp, every: Collection[UOp], over: Sequence[UOp]) -> float:
+    """Return an upper bound of the cost that BLAS saves for a sum, to skip the search for the best way."""
+    if slow_operations(red):
+        return math.inf
+    return elements(every) * (_in_kernel(red, True, False, over) - IN_MATRIX) - CALL
 
 
 def _again(x: Factors, every: Collection[UOp]) -> float:
@@ -259,16 +269,19 @@ def _again(x: Factors, every: Collection[UOp]) -> float:
     return min(slow * TOGETHER * elements(x.ranges) * (turns - 1), copying)
 
 
-def _in_kernel(red: UOp, instead: ProductPlan, over: Sequence[UOp]) -> float:
-    """Return the cost of a multiplication if the sum is left to a kernel with these loops."""
-    inner, is_vector = max(red.src[1:], key=lambda r: r.arg), instead.product.is_vector
+def _in_kernel(red: UOp, is_vector: bool, has_before: bool, over: Sequence[UOp]) -> float:
+    """Return the cost of a multiplication if the sum is left to a kernel with these loops.
+
+    It is higher if the sum is a product with a vector, and may be lower if BLAS needs precomputed operands.
+    """
+    inner = max(red.src[1:], key=lambda r: r.arg)
     in_windows = any(map(_is_in_windows, red.src[0].toposort()))
     if kernels.reduces_in_order(red, inner):
         return (IN_LOOPS_OF_VECTOR if is_vector else IN_LOOPS) + ROW_OF_WINDOWS / size(inner) * in_windows
     down = size(inner) > DOWN and any((kernels.step(i, inner) or 0) > 1 for i in indices([red.src[0]]))
     is_alone = bool(over) and frozenset(red.ranges) == frozenset(over)
     is_narrow = is_alone and kernels.is_narrow(red, inner, max(over, key=lambda r: r.arg))
-    if down and not (is_narrow or (in_windows and instead.before)):
+    if down and not (is_narrow or (in_windows and has_before)):
         return IN_COLUMN
     if in_windows:
         return IN_KERNEL_OF_WINDOWS
