@@ -8,11 +8,15 @@ from typing import Any, Generic, NamedTuple
 from tinygrad import Tensor, dtypes
 
 from branded import tree
-from branded.autodiff.api import stop_gradient
+from branded.autodiff.api import jvp, stop_gradient
+from branded.autodiff.custom_rules.custom_derivatives import custom_jvp
 from branded.autodiff.jacobians import jacfwd
 from branded.control_flow.loops import while_loop
+from branded.core.tracing.closure_conversion import constants
 from branded.core.validation.arguments import as_int, call_checked, check_function
 from branded.errors import OptionError
+from branded.graph.tags import Level, Placeholder, leaf
+from branded.graph.uops import replace_ops, tensor
 from branded.linalg import solve
 from branded.linalg.orthogonal import epsilon
 from branded.optim.base import S_co, T
@@ -27,7 +31,7 @@ class RootResults(NamedTuple, Generic[T, S_co]):
     """The result of `root` or `fixed_point`.
 
     Attributes:
-        x: The solution: a pytree like `x0`, with derivatives up to the third order.
+        x: The solution: a pytree like `x0`, with derivatives of any order.
         success: Whether `x` is a solution.
         fun: The residual of the equation at `x`: a pytree like `x0`.
         nit: The number of steps.
@@ -87,7 +91,7 @@ def root(
         return (_max_norm(s.value) > tolerance) & (s.steps < maxiter) & (s.fraction > 1e-6)
 
     s = while_loop(is_unfinished, step, _Newton(x, f(x), x[0].const_like(1), Tensor(0, dtype=dtypes.int32)))
-    return _result(f, s.x, s.steps, tolerance, unravel)
+    return _result(f, s.x, s.value, s.steps, tolerance, unravel)
 
 
 def fixed_point(
@@ -127,7 +131,7 @@ def fixed_point(
         lambda s: _Newton(s.value, f(s.value), s.fraction, s.steps + 1),
         _Newton(x, f(x), x[0].const_like(1), Tensor(0, dtype=dtypes.int32)),
     )
-    return _result(lambda v: v - f(v), s.x, s.steps, tolerance, unravel)
+    return _result(lambda v: v - f(v), s.x, s.x - s.value, s.steps, tolerance, unravel)
 
 
 class _Newton(NamedTuple):
@@ -183,18 +187,44 @@ def _max_norm(x: Tensor) -> Tensor:
 
 
 def _result(
-    f: Vector, x: Tensor, steps: Tensor, tolerance: float, unravel: Callable[[Tensor], Any]
+    f: Vector, x: Tensor, residual: Tensor, steps: Tensor, tolerance: float, unravel: Callable[[Tensor], Any]
 ) -> RootResults[Any]:
-    """Return the result, whose `x` gets its derivatives from two Newton steps.
+    x, residual = stop_gradient(x), stop_gradient(residual)
+    success = _max_norm(residual) <= tolerance
+    return RootResults(unravel(_with_derivatives(f, x, success)), success, unravel(residual), steps)
 
-    A Newton step from a solution `f(x, a) = 0` leads to `x - J⁻¹ f(x, a)`.  This is `x` itself, but it also depends on
-    `a`, with the same derivative as the solution.  If `a` changes by `d`, one step has an error of order d², and two
-    steps have an error of order d⁴.  Two steps therefore give correct derivatives up to the third order.
+
+def _with_derivatives(f: Vector, x: Tensor, success: Tensor) -> Tensor:
+    """Return the solution `x` of `f(x) = 0`, whose tangent solves `J dx = -df`, where J is the Jacobian of `f` at `x`.
+
+    Only a derivative computes this system.  The rule uses the solution itself, so that its derivatives follow the same
+    rule.  `df` is the tangent of `f` by the values that it captures, which become arguments of the rule:
+
+        f(x)        x * x - a
+        arguments   x, success, a
+        tangent     dx = -(2 x)⁻¹ (-da)
     """
-    x = stop_gradient(x)
-    success = stop_gradient(_max_norm(f(x)) <= tolerance)
-    for _ in range(2):
-        newton_step = _newton(f, x, f(x))
-        is_valid = stop_gradient(success & newton_step.isnan().logical_not() & newton_step.isinf().logical_not())
-        x = x - is_valid.where(newton_step, 0)
-    return RootResults(unravel(x), success, unravel(f(x)), steps)
+    place = leaf(x.uop, Placeholder(Level(), 0))
+    graph = f(tensor(place)).uop
+    captured = [u for u in constants([graph], {place}) if 0 not in u.shape]
+    floats = [u for u in captured if dtypes.is_float(u.dtype)]
+    others = [u for u in captured if not dtypes.is_float(u.dtype)]
+
+    def equation(v: Tensor, values: list[Tensor], fixed: list[Tensor]) -> Tensor:
+        at = dict(zip([place, *floats, *others], tree.uops([v, *values, *fixed]), strict=True))
+        return tensor(replace_ops([graph], lambda _: None, at=at)[0])
+
+    @custom_jvp
+    def solution(x: Tensor, success: Tensor, values: list[Tensor], fixed: list[Tensor]) -> Tensor:
+        # each argument is used: by a collective in `f`, a shared solution depends on the values of each example
+        return (equation(x, values, fixed) == 0).where(x, x)
+
+    @solution.defjvp
+    def rule(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+        x, (_, success, values, fixed) = solution(*primals), primals
+        _, df = jvp(lambda values: equation(x, values, fixed), (values,), (tangents[2],))
+        jacobian = jacfwd(lambda v: equation(v, values, fixed))(x)
+        eye = Tensor.eye(x.shape[0], dtype=x.dtype)
+        return x, -solve(success.where(jacobian, eye), success.where(df, 0))
+
+    return solution(x, success, [tensor(u) for u in floats], [tensor(u) for u in others])

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 from tinygrad import Context, Tensor, dtypes
+from tinygrad.uop.ops import Ops
 
-from branded import errors, grad, hessian, jacfwd, jacrev, jit, jvp, optim, tree, vmap
+from branded import errors, grad, hessian, jacfwd, jacrev, jit, jvp, optim, pmean, tree, vmap
 from tests.support.by_numpy import read, reads
 
 pytestmark = pytest.mark.by_numpy
@@ -113,6 +114,40 @@ def test_derivatives_of_all_orders_in_both_modes() -> None:
     xs = Tensor([1.0, 8.0, 27.0])
     got = [vmap(grad(cube_root))(xs), vmap(grad(babylonian))(xs)]
     np.testing.assert_allclose(reads(got), [[1 / 3, 1 / 12, 1 / 27], 0.5 / np.sqrt([1, 8, 27])], rtol=1e-4)
+
+
+def test_values_alone_solve_no_system() -> None:
+    """A fixed point without a derivative is its iteration: the system of the implicit function theorem is not built."""
+    assert not _solved_systems(babylonian(Tensor(9.0))) and _solved_systems(grad(babylonian)(Tensor(9.0)))
+    assert not _solved_systems(vmap(babylonian)(Tensor([1.0, 9.0])))
+
+
+def _solved_systems(x: Tensor) -> bool:
+    return any(u.op is Ops.FUNCTION and u.arg.name == "solve" for u in x.uop.toposort())
+
+
+def test_fourth_derivatives_of_examples() -> None:
+    """The derivatives of the square root, -15/16 a^(-7/2)."""
+    xs = np.array([1.0, 4.0, 9.0])
+    got = vmap(grad(grad(grad(grad(babylonian)))))(Tensor(xs.astype(np.float32)))
+    np.testing.assert_allclose(read(got), -15 / 16 * xs**-3.5, rtol=1e-3)
+
+
+def test_derivatives_by_entries_that_ints_select() -> None:
+    """The function captures an int of the example, and a table that all examples share."""
+    table = Tensor([1.0, 4.0, 9.0])
+    at = lambda i: grad(lambda t: optim.fixed_point(lambda x: (x + t[i] / x) / 2, Tensor(1.0)).x)(table)  # noqa: E731
+    np.testing.assert_allclose(read(vmap(at)(Tensor([0, 2]))), [[1 / 2, 0, 0], [0, 0, 1 / 6]], rtol=1e-4)
+
+
+def test_examples_that_share_a_solution() -> None:
+    """The examples exchange values in the function; their solution is the root of the mean of all `a`."""
+
+    def shared(a: Tensor) -> Any:
+        return optim.fixed_point(lambda x: (x + pmean(a * x, "i") / (x * x)) / 2, Tensor(1.0)).x
+
+    got = grad(lambda a: vmap(shared, axis_name="i")(a).sum())(Tensor([1.0, 4.0, 7.0]))
+    np.testing.assert_allclose(read(got), [1 / 4] * 3, rtol=1e-4)
 
 
 def test_root_of_a_system_over_a_tree() -> None:
