@@ -156,29 +156,28 @@ static APART void rows(const struct plan *p, i64 w, struct work *v) {
     columns(p->roots, size, m, n, v);
   }
 }
-static APART void times(REAL *x, REAL *y, const REAL *c, const REAL *s, i64 n, i64 w) {
-  for (i64 i = 0; i < n; i++)
-    for (i64 q = 0; q < w; q++) {
-      REAL a = x[i * w + q], b = y[i * w + q];
-      x[i * w + q] = a * c[i] - b * s[i], y[i * w + q] = a * s[i] + b * c[i];
-    }
+static APART void times(to x, to y, from c, from s, i64 n) {
+  for (i64 i = 0; i < n; i++) {
+    REAL a = x[i], b = y[i];
+    x[i] = a * c[i] - b * s[i], y[i] = a * s[i] + b * c[i];
+  }
 }
 static void inverted(struct work *v) {
   REAL *x = v->x.re, *y = v->y.re;
   v->x.re = v->x.im, v->y.re = v->y.im, v->x.im = x, v->y.im = y;
 }
-// transform w rows of n entries, whose size is n, or that of the convolution
+// transform w rows of n entries, or one row by a convolution
 static void transform(const struct plan *p, i64 n, i64 w, struct work *v) {
   if (!HAS_CHIRP) { rows(p, w, v); return; }
   i64 size = p->size;
-  times(v->x.re, v->x.im, p->chirp, p->chirp + n, n, w);
-  for (i64 i = n * w; i < size * w; i++) v->x.re[i] = v->x.im[i] = 0;
+  times(v->x.re, v->x.im, p->chirp, p->chirp + n, n);
+  for (i64 i = n; i < size; i++) v->x.re[i] = v->x.im[i] = 0;
   rows(p, w, v);
-  times(v->x.re, v->x.im, p->spectrum, p->spectrum + size, size, w);
+  times(v->x.re, v->x.im, p->spectrum, p->spectrum + size, size);
   inverted(v);
   rows(p, w, v);
   inverted(v);
-  times(v->x.re, v->x.im, p->chirp, p->chirp + n, n, w);
+  times(v->x.re, v->x.im, p->chirp, p->chirp + n, n);
 }
 // the transform of the even entries plus i times the odd ones, from and to half of that of real entries
 static void split(const struct plan *p, i64 h, i64 w, from x, from y, to re, to im) {
@@ -269,7 +268,7 @@ def _transform(kind: str, n: int, results: Sequence[ArrayType], args: Sequence[A
     plan = _plan(dtype, n, "r" in kind)
     size, examples = int(plan[3]), math.prod(batch)
     by = batches.shared(examples * size * math.log2(2 * size), steps, results, examples)
-    lanes = min(_LANES, examples) if size <= _SHORT else 1
+    lanes = min(_LANES, examples) if size <= _SHORT else 1  # a convolution has more than 2 * _PRIME entries
     text = source(dtype, plan.parts | ({"bins"} if "r" in kind else set()))
     numbers = [ctypes.addressof(plan), 0, KINDS.index(kind), lanes, n, 0, *steps, *by]
     return batches.c_function(text, "branded_fourier", numbers, len(results))
