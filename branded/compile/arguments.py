@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from tinygrad import Tensor, dtypes
 
@@ -22,8 +22,20 @@ from branded.tinygrad_compat.uops import KNOWN
 NUMBERS = frozenset({bool, int, float})
 _NAMES = frozenset({str})
 _DEEP = 32
+_NAMED: dict[tuple[str, ...], tuple[tuple[Any, ...], list[str]]] = {}
+"""For the names of a dict, in its order: its form, and its names in order."""
+_KEPT = 1024
 _CODES = frozenset("?bBhHiIlLqQefd")
 """The dtype codes of the NumPy arrays that kernels read in place, without a copy, and of NumPy numbers."""
+
+
+class Options(NamedTuple):
+    """Which arguments of a call are static, and for each argument its position and whether it is static or donated."""
+
+    is_static: list[bool]
+    every: list[tuple[int, bool, bool]]
+    others: list[tuple[int, bool, bool]]
+    """The arguments that are not static."""
 
 
 class Static(tuple[Any, ...]):
@@ -58,6 +70,14 @@ def read_each(xs: Iterable[Any], form: list[Any], leaves: list[Any], depth: int 
         if type(x) is Tensor and (k := x.uop.__dict__.get(KNOWN)) is not None and k[2].get(k[4]) is k[3]:
             form.append(k[0])
             leaves.append(k)
+        elif (
+            type(x) is dict
+            and (known := _NAMED.get(tuple(x))) is not None
+            and _NAMES.issuperset(map(type, x))  # a name of another type, such as an enum of strings, may be equal
+            and depth < _DEEP
+        ):
+            form.append(known[0])
+            read_each(map(x.__getitem__, known[1]), form, leaves, depth + 1)
         else:
             read_argument(x, form, leaves, depth)
 
@@ -81,8 +101,10 @@ def read_argument(x: Any, form: list[Any], leaves: list[Any], depth: int = 0) ->
         form.append((cls, len(x)))
         read_each(x, form, leaves, depth + 1)
     elif cls is dict and depth < _DEEP and _NAMES.issuperset(map(type, x)):
-        form.append((cls, *x))
-        read_each(map(x.__getitem__, sorted(x)), form, leaves, depth + 1)  # as `tree.in_order` does
+        if len(_NAMED) >= _KEPT:
+            _NAMED.clear()
+        _NAMED[tuple(x)] = (cls, *x), sorted(x)  # as `tree.in_order` does
+        read_each((x,), form, leaves, depth)
     elif cls is np.ndarray and x.dtype.char in _CODES and x.dtype.isnative:
         form.append((cls, x.shape, x.dtype))
         leaves.append(x)

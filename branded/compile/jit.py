@@ -18,7 +18,7 @@ from branded import tree
 from branded.backends.cpu.autotune.config import Report, Tuned, TuneLevel
 from branded.backends.cpu.renderer import loops as kernels
 from branded.compile import eager_cache, explain_retrace
-from branded.compile.arguments import EXACT, Static, builder, exactly, read_argument, read_each, static_options
+from branded.compile.arguments import EXACT, Options, Static, builder, exactly, read_argument, read_each, static_options
 from branded.compile.donation import donate
 from branded.compile.executable import Executable
 from branded.core.boundary import live_results
@@ -150,7 +150,7 @@ class Jitted:
     ) -> None:
         functools.update_wrapper(self, f)
         self._f, self._static, self._donated, self._tune = f, static, donated, tune
-        self._chosen: dict[Hashable, tuple[list[bool], ...]] = {}
+        self._chosen: dict[Hashable, Options] = {}
         self._programs: dict[Hashable, _Program] = {}
         self._last: _Program | None = None
         self._seen: explain_retrace.Call | None = None
@@ -225,7 +225,7 @@ class Jitted:
     def graph(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Sequence[UOp], Sequence[UOp]]:
         """Trace the function for these arguments without caching it, and return the parameters and the results."""
         with activation.running_block():
-            program = _Program(self._f, args, kwargs, self._options(args, kwargs)[0], (), ())
+            program = _Program(self._f, args, kwargs, self._options(args, kwargs).is_static, (), ())
         return program.run.params, [y.uop for y in program.run.leaves]
 
     def _read_some(
@@ -234,14 +234,15 @@ class Jitted:
         """Read the arguments if some are static or donated, and return the donated tensors by leaf index."""
         form.append(tuple(kwargs))
         donors: dict[int, Tensor] = {}
-        values: Iterable[Any] = (*args, *kwargs.values())
-        fixed, donated, others = self._options(args, kwargs)
-        options: Iterable[tuple[bool, bool]] = zip(fixed, donated, strict=True)
-        numbers = tuple(itertools.compress(values, fixed))
+        values = (*args, *kwargs.values()) if kwargs else args
+        options = self._options(args, kwargs)
+        numbers = tuple(itertools.compress(values, options.is_static))
+        left = options.every
         if EXACT.issuperset(kinds := tuple(map(type, numbers))):
             form += (kinds, numbers)
-            values, options = itertools.compress(values, others), itertools.compress(options, others)
-        for x, (is_fixed, is_donated) in zip(values, options, strict=True):
+            left = options.others
+        for i, is_fixed, is_donated in left:
+            x = values[i]
             if is_fixed and not isinstance(x, Tensor):
                 form.append(Static(exactly(x)))
                 continue
@@ -252,8 +253,7 @@ class Jitted:
                 donors |= {first + i: y for i, y in enumerate(variables) if isinstance(y, Tensor)}
         return donors
 
-    def _options(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[bool], ...]:
-        """Return which arguments are static, which are donated, and which are not static."""
+    def _options(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Options:
         key = len(args), *kwargs
         if (options := self._chosen.get(key)) is None:
             arguments = [*range(len(args)), *kwargs]
@@ -265,8 +265,9 @@ class Jitted:
                 raise OptionError(
                     f"jit: {name} is static, and cannot be donated", fix="make it either static or donated, not both"
                 )
-            static, donated = ([a in selected for a in arguments] for selected in chosen)
-            options = self._chosen[key] = static, donated, [not is_fixed for is_fixed in static]
+            every = [(i, a in chosen[0], a in chosen[1]) for i, a in enumerate(arguments)]
+            options = Options([is_static for _, is_static, _ in every], every, [x for x in every if not x[1]])
+            self._chosen[key] = options
         return options
 
     @disable_gc()  # traced graphs stay alive, and garbage collection would scan them again and again
@@ -278,7 +279,7 @@ class Jitted:
             hash(key)  # raise before tracing
         except TypeError:
             raise self._not_hashable(args, kwargs) from None
-        fixed = self._options(args, kwargs)[0]
+        fixed = self._options(args, kwargs).is_static
         if explain_retrace.is_wanted():
             now = explain_retrace.describe_call(self._f, args, kwargs, fixed)
             if self._seen is not None:
@@ -298,7 +299,7 @@ class Jitted:
         return program
 
     def _not_hashable(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OptionError:
-        pairs = zip((*args, *kwargs.values()), self._options(args, kwargs)[0], strict=True)
+        pairs = zip((*args, *kwargs.values()), self._options(args, kwargs).is_static, strict=True)
         parts = [y for x, is_fixed in pairs for y in ([x] if is_fixed else tree.leaves(x))]
         odd = next((x for x in parts if not isinstance(x, Hashable) and tree.as_tensor(x) is None), None)
         description = "the second result of flatten" if odd is None else tree.describe(odd)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import enum
 import gc
 import math
 import pickle
@@ -112,6 +113,15 @@ def test_error_for_a_number_and_a_tensor_names_no_option() -> None:
     with pytest.raises(BrandedError) as info:
         jit(lambda x, n: x if x.sum() > n else -x)(Tensor([1.0]), 3)
     assert "static" not in str(info.value) and "use cond" in str(info.value)
+
+
+def test_equal_names_of_other_types() -> None:
+    """An enum of strings is equal to its string; each dict keeps its own names."""
+    key = enum.Enum("key", {"A": "a", "B": "b"}, type=str)
+    f = jit(lambda d: {k: x * 2 for k, x in d.items()})
+    for a, b in [("a", "b"), (key.A, key.B), ("a", key.B), ("b", "a"), (key.B, key.A)]:
+        out = f({a: Tensor(1.0), b: Tensor(2.0)})
+        assert [(type(k), k, x.item()) for k, x in out.items()] == [(type(a), a, 2.0), (type(b), b, 4.0)]
 
 
 def test_static_values_of_exact_types_are_one_key() -> None:
