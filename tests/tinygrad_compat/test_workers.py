@@ -153,6 +153,14 @@ def test_few_kernels_compile_without_workers(run: Run) -> None:
     assert run(HERE).out.splitlines() == [f"{values} []", "6 True"]
 
 
+def test_one_core_starts_no_worker(run: Run) -> None:
+    """With one core, this process would only wait for the worker."""
+    started = "from branded.tinygrad_compat.speed import compile_workers; print(compile_workers._started)"
+    many = "from branded.tinygrad_compat.speed import threaded_compile; threaded_compile.MANY = 0"
+    assert run(f"{many}\n{HERE}\n{started}", PARALLEL="1").out.splitlines()[-1] == "[]"
+    assert run(f"{many}\n{HERE}\n{started}", PARALLEL="2").out.splitlines()[-1] != "[]"
+
+
 def test_compile_error_here_is_raised_once(tmp_path: Path, run: Run) -> None:
     out = run(HERE, CC=str(tmp_path / "no compiler"))
     assert out.status == 1 and out.err.count("CompilerError") == 1

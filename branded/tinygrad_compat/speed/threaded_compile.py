@@ -28,9 +28,14 @@ TOGETHER = 4
 
 
 def is_little(f: Any, tasks: Sequence[Any]) -> bool:
-    """Return whether the tasks compile kernels, with less work than the start of the workers."""
+    """Return whether the tasks compile kernels, with less work than the start of the workers.
+
+    A single worker never pays off: this process would wait for it, and compile the same kernels in less time.
+    """
     if f is not private_api._compile_kernel or DEBUG.value >= 3:
         return False
+    if private_api.worker.PARALLEL.value == 1:
+        return True
     return sum(len(kernel.toposort()) for _, (kernel, _), _ in tasks) < MANY
 
 
