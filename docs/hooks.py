@@ -257,8 +257,9 @@ class Docstrings(griffe.Extension):
 
     def on_function(self, *, func: griffe.Function, **_: Any) -> None:
         """Give an overloaded function the types of its plainest overload; its own parameters are `Any`."""
-        if "unknown" in func.parameters:  # see `hide_unknown`
-            del func.parameters["unknown"]
+        if any(f"{d.value}" == "hide_unknown" for d in func.decorators):
+            for p in [p for p in func.parameters if p.kind in VARIADIC]:
+                del func.parameters[p.name]
         own = [*func.parameters]
         overloads = [o for o in func.overloads or () if is_plain(o.parameters, own)]
         if not overloads:
@@ -278,6 +279,7 @@ def is_plain(overload: griffe.Parameters, own: list[griffe.Parameter]) -> bool:
     return [p.name for p in overload] == [p.name for p in own] and not any(overload[x].required for x in flags)
 
 
+VARIADIC = {griffe.ParameterKind.var_positional, griffe.ParameterKind.var_keyword}
 HELPERS = re.compile(r"\b(Any|Only|Rest|Without|_\w+)\b")
 """Types that say nothing to a reader: `Any`, and those that only a type checker evaluates."""
 
