@@ -1,9 +1,10 @@
-"""Errors for calls of public functions with arguments that the functions do not have, such as an option of JAX."""
+"""Errors for calls of public functions that do not fit their parameters, such as a call with an option of JAX."""
 
 from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
@@ -13,7 +14,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def check_calls(f: F) -> F:
-    """Return a public function, or the `__init__` of a public class, whose error for wrong arguments lists its own."""
+    """Return a public function, or method of a public class, whose error for a wrong call lists its parameters.
+
+    `core.entry.entry` does the same for the functions that it wraps.
+    """
 
     @functools.wraps(f)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -38,9 +42,9 @@ def hide_unknown(f: F) -> F:
 
 
 def reject_call(error: TypeError, f: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
-    """Raise CallError if `error` is Python's own, for a call with arguments that a public function does not have.
+    """Raise CallError if `error` is Python's own and the public function `f` does not accept these arguments.
 
-    The result of a transform has the module of the user's function, and other checks of its arguments.
+    A function that a transform returns has the module of the user's function, and checks its arguments itself.
     """
     if not isinstance(error, BrandedError) and str(getattr(f, "__module__", "")).partition(".")[0] == "branded":
         check_call(f, args, kwargs)
@@ -76,8 +80,9 @@ def _method_name(f: Callable[..., Any], owner: object) -> str:
 
 
 def _function_name(f: Callable[..., Any]) -> str:
-    """Return the name of a function in messages: `vmap`, or `tree.map` for a name that Python has as well."""
-    if f.__name__ == "register_pytree_node":  # the only one of its folder that `branded` itself exports
+    """Return the name of a function in messages: `vmap`, or `tree.map` for a name that `branded` does not export."""
+    exported = getattr(sys.modules["branded"], f.__name__, None)
+    if getattr(exported, "__module__", None) == f.__module__:
         return f.__name__
-    folder = next((f"{name}." for name in ("tree", "debug", "dask") if f".{name}" in f.__module__), "")
-    return f"{folder}{f.__name__}"
+    module = next((f"{name}." for name in ("tree", "debug", "dask") if f".{name}" in f.__module__), "")
+    return f"{module}{f.__name__}"

@@ -91,7 +91,7 @@ class GradientTransformation(_Pair[S_co], Generic[S_co]):
     __slots__ = ()
 
     if not TYPE_CHECKING:
-
+        # the functions of an optimizer are public too
         def __new__(cls, init, update):
             return super().__new__(cls, check_calls(init), check_calls(update))
 

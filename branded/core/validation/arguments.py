@@ -26,7 +26,10 @@ def check_function(f: object, api_name: str, fix: str | None = None, error: type
 
 
 def caller(depth: int, api_name: str) -> str:
-    """Return the place of the user's call: `vmap at app.py:12`."""
+    """Return the place of the user's call: `vmap at app.py:12`.
+
+    `depth` is the number of frames from here to the call: 2 for a public function, 3 for one with `check_calls`.
+    """
     frame = sys._getframe(depth)
     file = frame.f_code.co_filename.replace("\\", "/").rsplit("/", 1)[-1]
     return f"{api_name} at {file}:{frame.f_lineno}"
