@@ -20,7 +20,9 @@ from branded.tinygrad_compat.private_api import canonicalize_device
 from branded.tinygrad_compat.uops import KNOWN
 
 NUMBERS = frozenset({bool, int, float})
-_NAMES = frozenset({str})
+_TEXT = frozenset({str})
+EXACT = frozenset({bool, int, str, type(None)})
+"""The types of static values that are the same if they are equal and have the same type, unlike 0.0 and -0.0."""
 _DEEP = 32
 _NAMED: dict[tuple[str, ...], tuple[tuple[Any, ...], list[str]]] = {}
 """For the names of a dict, in its order: its form, and its names in order."""
@@ -49,10 +51,6 @@ class Static(tuple[Any, ...]):
     __hash__ = tuple.__hash__
 
 
-EXACT = frozenset({bool, int, str, type(None)})
-"""The types whose values are the same if they are equal and have the same type."""
-
-
 def exactly(x: Any) -> tuple[type, Any]:
     """Return a static value with its type and sign, so that 1 and True, or 0.0 and -0.0, are different keys."""
     cls: Any = type(x)
@@ -73,7 +71,7 @@ def read_each(xs: Iterable[Any], form: list[Any], leaves: list[Any], depth: int 
         elif (
             type(x) is dict
             and (known := _NAMED.get(tuple(x))) is not None
-            and _NAMES.issuperset(map(type, x))  # a name of another type, such as an enum of strings, may be equal
+            and _TEXT.issuperset(map(type, x))  # a name of another type, such as an enum of strings, may be equal
             and depth < _DEEP
         ):
             form.append(known[0])
@@ -100,7 +98,7 @@ def read_argument(x: Any, form: list[Any], leaves: list[Any], depth: int = 0) ->
     elif (cls is tuple or cls is list) and depth < _DEEP:
         form.append((cls, len(x)))
         read_each(x, form, leaves, depth + 1)
-    elif cls is dict and depth < _DEEP and _NAMES.issuperset(map(type, x)):
+    elif cls is dict and depth < _DEEP and _TEXT.issuperset(map(type, x)):
         if len(_NAMED) >= _KEPT:
             _NAMED.clear()
         _NAMED[tuple(x)] = (cls, *x), sorted(x)  # as `tree.in_order` does

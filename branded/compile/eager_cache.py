@@ -25,6 +25,7 @@ from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.gates import our_code
 from branded.tinygrad_compat.speed.fast_shape_dtype import sizes_of
 from branded.tinygrad_compat.tinygrad_lock import LOCK
+from branded.tinygrad_compat.uops import is_realized
 
 PROGRAMS = 128
 """The maximum number of graphs that are remembered; the least recently used are forgotten."""
@@ -46,19 +47,22 @@ compile_graph: Callable[[Sequence[UOp], Sequence[UOp]], Any] | None = None
 
 
 watchers: list[Callable[[Sequence[Tensor]], None]] = []
-"""Functions that receive the values of each realize before it; while there are any, no cached program runs."""
+"""Functions that receive the values of each realize before it; while there are any, no cached program runs.
+
+tinygrad's `capturing` receives the kernels of each realize, after it was scheduled.
+"""
 
 
 def run_cached(values: Sequence[Tensor], *, compiles: bool = True) -> bool:
-    """Compute values by a cached program, and return whether there is one.
+    """Compute values by a cached program, and return whether all of them are in memory now.
 
     With `compiles`, a graph that was realized before is compiled.
     """
     for watch in watchers:
         watch(values)
-    if watchers or private_api.capturing or DEBUG.value >= 2:
+    if _is_off():
         return False
-    values = [t for t in values if not _is_realized(t.uop.base)]
+    values = [t for t in values if not is_realized(t.uop.base)]
     roots = list(dict.fromkeys(t.uop.base for t in values))
     if not roots or any(map(_is_view, roots)):
         return not roots
@@ -77,7 +81,7 @@ def compute(t: Tensor) -> UOp | None:
 
     The tensor stays lazy, as when tinygrad reads it.
     """
-    if watchers or private_api.capturing or DEBUG.value >= 2 or _is_view(t.uop.base):
+    if _is_off() or _is_view(t.uop.base):
         return None
     with LOCK:
         if (found := _structure([t.uop])) is not None:
@@ -87,6 +91,11 @@ def compute(t: Tensor) -> UOp | None:
         with our_code.during(None):  # marks the memory, so that the values that contain it are still ours
             is_written = write_initial_values([t])
         return compute(t) if is_written else None
+
+
+def _is_off() -> bool:
+    """Return whether someone wants to see each kernel, which tinygrad's engine shows and a cached program does not."""
+    return bool(watchers or private_api.capturing or DEBUG.value >= 2)
 
 
 def _run(roots: Sequence[UOp], key: _Key, buffers: Sequence[UOp], leaves: Sequence[Known]) -> list[Tensor] | None:
@@ -103,10 +112,6 @@ def _run(roots: Sequence[UOp], key: _Key, buffers: Sequence[UOp], leaves: Sequen
         return None
     results: list[Tensor] = program.run(program.bind(leaves, {})[0], leaves, {})
     return results
-
-
-def _is_realized(u: UOp) -> bool:
-    return u.op is Ops.BUFFER and bool(u.is_realized)
 
 
 def _is_view(u: UOp) -> bool:

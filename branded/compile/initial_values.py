@@ -22,6 +22,7 @@ from branded.graph.scope import open_brands
 from branded.graph.uops import base_of
 from branded.tinygrad_compat.lazy_numpy import np
 from branded.tinygrad_compat.private_api import _to_np_dtype, all_int
+from branded.tinygrad_compat.uops import is_realized
 
 LARGEST_SHARED = 1 << 18
 """The size in bytes of the largest value that `filled_memory` keeps in memory for all programs."""
@@ -72,8 +73,7 @@ def _copy(u: UOp) -> UOp | None:
 def _data(copy: UOp) -> UOp | None:
     """Return the buffer of Python or numpy that is copied, or None if it is not in memory."""
     data = base_of(copy.src[0])
-    is_there = data.op is Ops.BUFFER and data.device in ("NPY", "PYTHON") and data.is_realized
-    return data if is_there else None
+    return data if is_realized(data) and data.device in ("NPY", "PYTHON") else None
 
 
 def copy_constants(copies: Sequence[UOp]) -> dict[UOp, UOp]:

@@ -238,8 +238,8 @@ class Jitted:
         options = self._options(args, kwargs)
         numbers = tuple(itertools.compress(values, options.is_static))
         left = options.every
-        if EXACT.issuperset(kinds := tuple(map(type, numbers))):
-            form += (kinds, numbers)
+        if EXACT.issuperset(types := tuple(map(type, numbers))):
+            form += (types, numbers)
             left = options.others
         for i, is_fixed, is_donated in left:
             x = values[i]

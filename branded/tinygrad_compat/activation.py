@@ -27,7 +27,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from tinygrad import Tensor
 from tinygrad.helpers import Context
-from tinygrad.uop.ops import Ops, UOp
+from tinygrad.uop.ops import UOp
 
 from branded.errors import OptionError
 from branded.errors.calls import check_calls
@@ -47,7 +47,7 @@ from branded.tinygrad_compat.gates import (
     write_gate,
 )
 from branded.tinygrad_compat.tinygrad_lock import LOCK
-from branded.tinygrad_compat.uops import KNOWN
+from branded.tinygrad_compat.uops import KNOWN, is_realized
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -187,8 +187,7 @@ def _is_in_memory(x: Any) -> bool:
         return False
     if (known := x.uop.__dict__.get(KNOWN)) is not None and known.is_there:
         return True
-    u = x.uop.base  # tinygrad runs nothing for a view of memory either
-    return u.op is Ops.BUFFER and bool(u.is_realized)
+    return is_realized(x.uop.base)  # tinygrad runs nothing for a view of memory either
 
 
 realize_cached: Callable[[Sequence[Tensor]], bool] | None = None

@@ -29,6 +29,11 @@ def base_of(u: UOp) -> UOp:
     return u
 
 
+def is_realized(u: UOp) -> bool:
+    """Return whether a value is a buffer that has memory."""
+    return u.op is Ops.BUFFER and bool(u.is_realized)
+
+
 def inverse(order: tuple[int, ...]) -> tuple[int, ...]:
     """Return the permutation that undoes this one."""
     return tuple(order.index(i) for i in range(len(order)))
