@@ -32,7 +32,11 @@ def exact(ast: UOp) -> UOp:
 
 def is_sum_of_products(u: UOp) -> bool:
     """Return whether a value is a sum of products of float32 or float64."""
-    return u.op is Ops.REDUCE and u.arg == (Ops.ADD, 0) and u.src[0].op is Ops.MUL and u.dtype in _TYPES
+    return _sums_products(u) and u.dtype in _TYPES
+
+
+def _sums_products(u: UOp) -> bool:
+    return u.op is Ops.REDUCE and u.arg == (Ops.ADD, 0) and u.src[0].op is Ops.MUL
 
 
 _EXACT = {dtypes.float32: 1 << 24, dtypes.float64: 1 << 53}
@@ -48,9 +52,7 @@ def ints_as_floats(value: UOp) -> UOp:
     Such a sum of products of int8 has up to 1,024 terms in float32.
     """
     new = dict[UOp, UOp]()
-    for red in value.toposort():
-        if red.op is not Ops.REDUCE or red.arg != (Ops.ADD, 0) or red.src[0].op is not Ops.MUL:
-            continue
+    for red in filter(_sums_products, value.toposort()):
         if not dtypes.is_int(red.dtype) or any(r.src[0].op is not Ops.CONST for r in red.src[1:]):
             continue
         factors = list(cost.factors_of(red.src[0]))
@@ -67,6 +69,7 @@ def ints_as_floats(value: UOp) -> UOp:
 
 
 def _as_float(u: UOp, to: DType) -> UOp:
+    """Return an int as a float; a conversion to a wider int before it is left out."""
     is_widened = u.op is Ops.CAST and dtypes.is_int(u.src[0].dtype) and u.src[0].dtype.itemsize <= u.dtype.itemsize
     out: UOp = (u.src[0] if is_widened else u).cast(to)
     return out

@@ -28,6 +28,7 @@ from branded.backends.cpu.runtime.host_calls import ArrayType, CFunction, InC
 _UNSIGNED = {1: "unsigned char", 2: "unsigned short", 4: "unsigned", 8: "u64"}
 _INFINITY = {dtypes.float16: "0x7c00", dtypes.float32: "0x7f800000", dtypes.float64: "0x7ff0000000000000ull"}
 _ZEROS = "(u & (T)~SIGN) == (T)0 ? (T)SIGN : "
+"""C that gives -0.0 and 0.0 the same key, for sorts that keep the order of equal entries."""
 _KEYS = {
     "float": "(u & (T)~SIGN) > (T)INFINITY ? (T)-1 : ZEROS (u & (T)SIGN) != (T)0 ? (T)~u : (T)(u | (T)SIGN)",
     "signed": "u ^ (T)SIGN",

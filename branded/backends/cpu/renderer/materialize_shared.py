@@ -2,9 +2,10 @@
 
 tinygrad fuses everything that a sum or a result depends on into one kernel, up to values in memory.  Random samples,
 some hundred operations, are therefore repeated in every kernel of a gradient that reads them.  Each such kernel takes
-longer to build and compile.  Here a small value with many operations that several kernels read goes to memory, and
-so do a sine of small values, see `sliced_functions`, and a value in a chain of more than `LONGEST` operations.
-`bufferize_policy` decides which values that tinygrad stores remain stored.
+longer to build and compile.  Here a small value with many operations that several kernels read goes to memory.  So do
+a function whose slices several kernels read, see `sliced_functions`, a sum that becomes a small part of a larger value,
+and a value in a chain of more than `LONGEST` operations.  `bufferize_policy` decides which values that tinygrad stores
+remain stored.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from tinygrad.uop.ops import GroupOp, Ops, UOp
 from branded.backends.cpu.renderer.bufferize_policy import FEW
 from branded.backends.cpu.renderer.loops import cpu_codegen
 from branded.backends.cpu.renderer.sliced_functions import whole_functions
+from branded.tinygrad_compat.private_api import all_int
 
 KERNELS, MANY = 3, 40
 """The minimum number of reading kernels and of operations for which a value is computed once."""
@@ -27,7 +29,7 @@ _SINE = 32
 _SAMPLE = 100
 """The number of operations that a random sample counts as."""
 PARTS = 8
-"""The minimum number of parts of a padded value from which the sum in one part is computed once."""
+"""A padded value of at least so many times the size of a sum computes the sum again for each of its elements."""
 _MOVES = {Ops.RESHAPE, Ops.PERMUTE, Ops.EXPAND}
 _ENDS = {Ops.REDUCE, Ops.BUFFER, Ops.PARAM, Ops.AFTER, Ops.CONTIGUOUS, Ops.COPY, Ops.CALL, Ops.CUSTOM_FUNCTION}
 """Operations that end a kernel, or belong to no kernel."""
@@ -63,6 +65,7 @@ def _replace(values: Sequence[UOp], order: Sequence[UOp], new: Callable[[UOp, UO
 
 
 def _order(values: Sequence[UOp]) -> Sequence[UOp]:
+    """Return the graph of the values in topological order."""
     return list(UOp.sink(*values).toposort(enter_calls=False))[:-1]
 
 
@@ -107,23 +110,19 @@ def _long_chains(order: Sequence[UOp]) -> set[UOp]:
 
 
 def _padded_sums(order: Sequence[UOp]) -> set[UOp]:
-    """Return the reductions that are small parts of a padded value, which would be computed for each of its elements.
+    """Return the sums that are small parts of a padded value, which would compute them for each of its elements.
 
     The gradient of a value whose slices are used one by one is a sum of such values.
     """
     has_sum, sums = dict[UOp, bool](), set[UOp]()
     for u in order:
         has_sum[u] = u.op is Ops.REDUCE or (u.op not in _ENDS and any(has_sum.get(s, False) for s in u.src))
-        if u.op is not Ops.PAD or not has_sum[u] or not all(isinstance(n, int) for n in (*u.shape, *u.src[0].shape)):
+        if u.op is not Ops.PAD or not has_sum[u] or not all_int((*u.shape, *u.src[0].shape)):
             continue
         part = u.src[0]
         while part.op in _MOVES:
             part = part.src[0]
-        if (
-            isinstance(part.device, str)
-            and part.max_numel() * PARTS <= u.max_numel()
-            and part.dtype not in dtypes.weaks
-        ):
+        if _may_be_stored(part) and part.max_numel() * PARTS <= u.max_numel():
             sums.add(part)
     return sums
 
@@ -137,9 +136,11 @@ def _is_small(u: UOp) -> bool:
 
 
 def _is_storable(u: UOp) -> bool:
-    if u.op not in GroupOp.ALU or u.dtype in dtypes.weaks or not isinstance(u.device, str):
-        return False
-    return all(isinstance(n, int) for n in u.shape)
+    return u.op in GroupOp.ALU and _may_be_stored(u) and all_int(u.shape)
+
+
+def _may_be_stored(u: UOp) -> bool:
+    return u.dtype not in dtypes.weaks and isinstance(u.device, str)
 
 
 def _is_long(u: UOp) -> bool:

@@ -23,9 +23,9 @@ LONGEST, LONGEST_REDUCTION = 512, 192
 """The lengths from which the remainder costs less than the pragma: of a cheap loop, and of a reduction."""
 CHEAP, DEAR = 12, 64
 """The most lines of a cheap loop, and of a loop that is divided, which takes longer to compile."""
-SEVERAL, SHORTEST, MOST_CALLS = 4, 2, 16
-"""The number of vectors that a chain of calls computes in turns, the shortest such chain, and the most calls in a loop:
-the time of clang grows with their number."""
+SEVERAL, SHORTEST, MOST_CALLS = 4, 3, 16
+"""The number of vectors that a chain of calls computes in turns, the calls in the shortest such chain, and the most
+calls in its loop; clang takes longer for each of them."""
 NAME = "PARTS_OF_VECTORS"
 MACRO = f"""#if defined(__clang__) && defined(__AVX512VL__) && defined(__AVX512BW__)
 #pragma clang diagnostic ignored "-Wpass-failed"
@@ -59,7 +59,7 @@ def _with_remainders(lines: list[str]) -> Iterator[str]:
             yield lines[at]
             at += 1
             continue
-        yield from _divide_loop(loop, lines[at], lines[at + 1 : end + 1])
+        yield from _vectorize_loop(loop, lines[at], lines[at + 1 : end + 1])
         at = end + 1
 
 
@@ -79,17 +79,17 @@ def _end(lines: Sequence[str], at: int) -> int | None:
     return None
 
 
-def _divide_loop(loop: re.Match[str], head: str, body: Sequence[str]) -> Iterator[str]:
+def _vectorize_loop(loop: re.Match[str], head: str, body: Sequence[str]) -> Iterator[str]:
     space, steps = loop[1], int(loop[4])
     whole = steps // WIDTH * WIDTH
     before, inside, after = accumulations.by_keys(space, body)
-    has_calls = any(kernel_marks.PRAGMA in line or _CALL.search(line) for line in body)
-    is_dear = len(body) > CHEAP or has_calls
+    has_long_steps = any(kernel_marks.PRAGMA in line or _CALL.search(line) for line in body)
+    is_dear = len(body) > CHEAP or has_long_steps
     longest = LONGEST_REDUCTION if before or any("*(buf" in line for line in body) else LONGEST
     is_in_parts = steps < longest and len(body) <= DEAR and not any(map(_LONG_TYPE.search, body))
-    if whole >= WIDTH * SEVERAL and not before and _chain_length(body) > SHORTEST and _count_calls(body) <= MOST_CALLS:
+    if whole >= WIDTH * SEVERAL and not before and _is_chain(body):
         yield f"{space}{_IN_TURNS}"
-    if whole in (0, steps) or (not has_calls and _reads_at_borders(loop[3], body)):
+    if whole in (0, steps) or (not has_long_steps and _reads_at_borders(loop[3], body)):
         yield from (*before, head, *inside, *after)
     elif whole > WIDTH and is_dear and not before and len(body) <= DEAR:
         yield from (head.replace(f"< {steps}", f"< {whole}"), *body)
@@ -99,15 +99,16 @@ def _divide_loop(loop: re.Match[str], head: str, body: Sequence[str]) -> Iterato
 
 
 def _reads_at_borders(index: str, body: Sequence[str]) -> bool:
-    """Return whether a loop reads under a condition that changes with its index, and each time another element."""
+    """Return whether a loop reads under a condition that changes with its index, and another element in each step."""
     inside = {index, *(m[1] for line in body if (m := _DEFINITION.match(line)))}
     reads = [m for line in body if (m := _CONDITIONAL_READ.search(line))]
     conditions, places = ([not inside.isdisjoint(re.findall(r"\w+", m[i])) for m in reads] for i in (1, 2))
     return any(conditions) and all(places)
 
 
-def _count_calls(body: Sequence[str]) -> int:
-    return sum(len(_CALL.findall(line)) for line in body)
+def _is_chain(body: Sequence[str]) -> bool:
+    """Return whether a loop waits for a chain of calls, and has so few that several vectors are computed in turns."""
+    return sum(len(_CALL.findall(line)) for line in body) <= MOST_CALLS and _chain_length(body) >= SHORTEST
 
 
 def _chain_length(body: Sequence[str]) -> int:

@@ -25,9 +25,14 @@ _MOVES = {Ops.RESHAPE, Ops.PERMUTE, Ops.SHRINK, Ops.EXPAND, Ops.FLIP}
 
 
 def whole_functions(order: Sequence[UOp], readers: Mapping[UOp, Set[UOp]], kernels: int) -> dict[UOp, UOp]:
-    """Return the functions of slices in a graph that at least so many kernels read, each with its slice of the whole.
+    """Return functions of slices, each with the slice of the function of the whole value that replaces it.
 
-    `order` is the graph in topological order, and `readers` has the kernels that read each value.
+    At least `kernels` kernels read the slices of each whole value, and they are at least half of it.
+
+    Args:
+        order: The graph in topological order.
+        readers: The kernels that read each value.
+        kernels: The minimum number of kernels.
     """
     wholes = _find_wholes(order)
     members: dict[UOp, list[UOp]] = {}
@@ -36,9 +41,9 @@ def whole_functions(order: Sequence[UOp], readers: Mapping[UOp, Set[UOp]], kerne
             members.setdefault(whole, []).append(u)
     found = dict[UOp, UOp]()
     for whole, slices in members.items():
-        used = sum(int(u.max_numel()) for u in slices)
         if len(slices) == 1:
             continue  # `materialize_shared` decides
+        used = sum(int(u.max_numel()) for u in slices)
         if 2 * used >= whole.max_numel() and len(set[UOp]().union(*(readers[u] for u in slices))) >= kernels:
             memory = whole.contiguous()
             found.update((u, _slice_of(memory, u, wholes)) for u in slices)

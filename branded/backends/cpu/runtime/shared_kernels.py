@@ -29,10 +29,10 @@ Part = tuple[int, int]
 
 @dataclass(frozen=True)
 class _Access:
-    """An index into a buffer: a sum of loops, each with a step, and of a number."""
+    """An index into a buffer: the sum of a first element and of loops, each times its step."""
 
     index: UOp
-    number: int
+    first: int
     steps: tuple[int, ...]
 
 
@@ -82,21 +82,24 @@ def _is_shareable(call: UOp) -> bool:
 
 
 def _from_first_element(kernel: UOp) -> tuple[UOp, dict[int, Part]]:
-    """Return a kernel whose indices start at 0 where possible, and the parts of the arguments that it accesses."""
+    """Return a kernel whose indices start at 0 where possible, and the parts of the arguments that it accesses.
+
+    A buffer that is used in another way than by such indices stays whole.
+    """
     graph = kernel.toposort()
     accesses: dict[UOp, list[UOp]] = {u: [] for u in graph if _is_buffer(u)}
-    other = set[UOp]()
+    used_otherwise = set[UOp]()
     for u in graph:
         if u.op is Ops.INDEX and len(u.src) == 2 and u.src[0] in accesses:
             accesses[u.src[0]].append(u)
-            other.update(s for s in u.src[1:] if s in accesses)
+            used_otherwise.update(s for s in u.src[1:] if s in accesses)
         else:
-            other.update(s for s in u.src if s in accesses)
+            used_otherwise.update(s for s in u.src if s in accesses)
     new, parts = dict[UOp, UOp](), dict[int, Part]()
     for buffer, indices in accesses.items():
         found = [_access(u) for u in indices]
         known = [a for a in found if a is not None]
-        if buffer in other or not known or len(known) < len(found):
+        if buffer in used_otherwise or not known or len(known) < len(found):
             continue
         begin = _begin(known, buffer.dtype.itemsize)
         end = min(max(int(a.index.get_idx().vmax) for a in known) + 1, int(buffer.max_numel()))
@@ -110,43 +113,46 @@ def _from_first_element(kernel: UOp) -> tuple[UOp, dict[int, Part]]:
 
 
 def _is_buffer(u: UOp) -> bool:
+    """Return whether this is a flat buffer that has no other properties than those of `UOp.param`."""
     is_global = u.op is Ops.PARAM and u.addrspace is AddrSpace.GLOBAL and len(u.shape) == 1
     return is_global and u is UOp.param(u.arg.slot, u.dtype, u.shape, u.device)
 
 
 def _access(u: UOp) -> _Access | None:
     """Return the index of an access, or None if it is not a sum of loops with steps."""
-    number, steps = 0, list[int]()
+    first, steps = 0, list[int]()
     for term in u.src[1].get_idx().split_uop(Ops.ADD):
         loop, by = (term.src[0], term.src[1]) if term.op is Ops.MUL else (term, None)
         if term.op is Ops.CONST:
-            number += int(term.val)
+            first += int(term.val)
         elif loop.op is Ops.RANGE and (by is None or by.op is Ops.CONST):
             steps.append(1 if by is None else int(by.val))
         else:
             return None
-    return _Access(u.src[1], number, tuple(steps))
+    return _Access(u.src[1], first, tuple(steps))
 
 
 def _begin(accesses: Sequence[_Access], itemsize: int) -> int:
     """Return the first element of the part of a buffer that is accessed."""
     if any(step < 0 for a in accesses for step in a.steps):
         return 0
-    begin = min(a.number for a in accesses)
-    between = math.gcd(*(a.number - begin for a in accesses), *(step for a in accesses for step in a.steps))
-    if between == 1:  # neighbors, which a kernel may load together
+    begin = min(a.first for a in accesses)
+    between = math.gcd(*(a.first - begin for a in accesses), *(step for a in accesses for step in a.steps))
+    if between == 1:  # accesses neighbors, which a kernel may load together
         begin -= begin % (ALIGNMENT // itemsize)
     return max(begin, 0)
 
 
 def _minus(access: _Access, begin: int) -> UOp:
-    index = access.index.get_idx()
+    """Return the index from the element `begin` on, under the same condition if there is one."""
     if begin == 0:
         return access.index
+    index = access.index.get_idx()
     terms = [t for t in index.split_uop(Ops.ADD) if t.op is not Ops.CONST]
-    number = index.const_like(access.number - begin)
-    rest = terms[0].usum(*terms[1:]) if terms else number
-    moved = rest if access.number == begin or not terms else rest + number
-    return (
-        moved if index is access.index else access.index.replace(src=(access.index.src[0], moved, access.index.src[2]))
-    )
+    if access.first != begin or not terms:
+        terms.append(index.const_like(access.first - begin))
+    moved = terms[0].usum(*terms[1:])
+    if index is access.index:
+        return moved
+    condition, _, invalid = access.index.src
+    return access.index.replace(src=(condition, moved, invalid))
