@@ -368,16 +368,18 @@ class Interpreter(FunctionCalls):
         if value != Const(False) or not isinstance(e, ComparisonExpr) or e.operators != ["=="]:
             return None
         shape = next((o for o in e.operands if isinstance(o, MemberExpr) and o.name == "shape"), None)
-        if shape is None:
-            return None
-        with self.maybe():
-            owner = self.evaluate(shape.expr)
-        if isinstance(owner, Shaped) and owner.axes is not None:
-            names = [part.node for part in (shape.expr, *walk(shape.expr)) if isinstance(part, NameExpr)]
-            values = [e for e in (assigned_to(node, self.api) for node in names) if e is not None]
-            lines = frozenset(part.line for e in values for part in (e, *walk(e)))
-            self.report(e, SHAPE, f"assert: the shape is {format_axes(owner.axes)} here", stored=lines)
+        if shape is not None:
+            with self.maybe():
+                owner = self.evaluate(shape.expr)
+            if isinstance(owner, Shaped) and owner.axes is not None:
+                problem = f"assert: the shape is {format_axes(owner.axes)} here"
+                self.report(e, SHAPE, problem, stored=self._lines_of_values(shape.expr))
         return None
+
+    def _lines_of_values(self, e: Expression) -> frozenset[int]:
+        """Return the lines that compute the values of the variables in an expression."""
+        values = [assigned_to(part.node, self.api) for part in (e, *walk(e)) if isinstance(part, NameExpr)]
+        return frozenset(part.line for value in values if value is not None for part in (value, *walk(value)))
 
     def _decorated(self, s: Decorator) -> None:
         value: Fact = Function(s.func, self.frame)

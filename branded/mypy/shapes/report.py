@@ -91,9 +91,7 @@ def follow_file(api: TypeChecker, scope: OpenBrands) -> None:
     for f in followed.findings.values():
         if f.source is not None and _is_reported_there(f, api, scope):
             continue
-        if _is_assert(f) and not (causes | typed).isdisjoint(
-            f.lines - {f.at.line}
-        ):  # of a value that is wrong by another mistake
+        if _is_assert(f) and not (f.lines - {f.at.line}).isdisjoint(causes | typed):  # the value itself is wrong
             continue
         may_show = f.code in FOUND_BY_TYPES or f.at.line in declared_lines
         shown = f.lines if may_show else frozenset[int]()  # where types may show the mistake
@@ -123,7 +121,7 @@ def _is_reported_there(mistake: ShapeMistake, api: TypeChecker, scope: OpenBrand
     alone = Interpreter(api, scope, home=path)
     alone.follow_alone(f)
     operation = mistake.message.partition(":")[0]
-    return any(n == line and name == operation for n, name in alone.findings)
+    return (line, operation) in alone.findings
 
 
 def _is_assert(mistake: ShapeMistake) -> bool:
@@ -131,7 +129,12 @@ def _is_assert(mistake: ShapeMistake) -> bool:
 
 
 def _uses_branded(path: str) -> bool:
+    """Return whether a file imports branded, so that its shapes are followed."""
     tree = parse(path, file_version(path))
-    imports = [i for i in ast.walk(tree) if isinstance(i, ast.Import | ast.ImportFrom)] if tree is not None else []
-    names = (i.module or "" if isinstance(i, ast.ImportFrom) else i.names[0].name for i in imports)
-    return any(name.partition(".")[0] == "branded" for name in names)
+    names = list[str | None]()
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names.append(node.module)
+    return any(name is not None and name.partition(".")[0] == "branded" for name in names)
