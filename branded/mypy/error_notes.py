@@ -29,13 +29,13 @@ class _Notes:
         self.watcher = ErrorWatcher(errors, filter_errors=self.filter)
         self.argument: tuple[str, Argument, ErrorInfo] | None = None
         """The file of the last error about an argument, that argument, and the error."""
-        self.is_told = False
-        """Whether the last error was at the place of another one; its notes are hidden too."""
+        self.is_hidden = False
+        """Whether the last error of the plugin was at the place of an earlier one; its notes are hidden too."""
 
     def filter(self, file: str, info: ErrorInfo) -> bool:
         if info.severity != "error":
-            return self.is_told and info.message.startswith("  ")
-        self.is_told = False
+            return self.is_hidden and info.message.startswith("  ")
+        self.is_hidden = False
         if file in self.errors.ignored_files:
             return False
         is_ours, is_shown = is_brand_code(info.code), info.code is None or self.errors.is_error_code_enabled(info.code)
@@ -45,8 +45,8 @@ class _Notes:
         told = self.errors.error_info_map.get(file, ())
         if info.blocker or is_ours:
             same = (e for e in told if e.severity == "error" and e.target == info.target and not e.hidden)
-            self.is_told = is_ours and any(place_of(e) == place_of(info) for e in same)
-            return self.is_told
+            self.is_hidden = is_ours and any(place_of(e) == place_of(info) for e in same)
+            return self.is_hidden
         code = info.code.code if info.code is not None else ""
         is_any = code == "no-any-return"  # an expression with an error is Any, whatever the error is
         causes = [e for e in told if e.severity == "error" and not e.hidden and (is_any or is_brand_code(e.code))]

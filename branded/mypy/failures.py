@@ -53,6 +53,7 @@ def guard_hooks(select: Select) -> Select:
 
 
 def _run_hook(hook: Hook, by_mypy: Callable[[], Hook | None], ctx: AnyContext) -> Any:
+    """Run a hook of the plugin; `by_mypy` returns mypy's own hook, which it may contain."""
     api = checker(ctx)
     if is_silent_library(api.tree, api.errors) and by_mypy() is None:
         return _default(ctx)

@@ -127,9 +127,10 @@ class ExampleCall(NamedTuple):
         outside, inside = show(args[where].type, api), show(lifted[where], api)
         name = (wrong[2] or "the function").replace('"', "")
         has_axes = "Axes[" in wrong[3] and "Axes[" in inside
-        varied = wrong[3] if inside.endswith(f", {wrong[3]}]") else "Tensor"
+        is_example = inside.endswith(f", {wrong[3]}]")  # only the brand is missing in the parameter's type
+        varied = wrong[3] if is_example else "Tensor"
         fix = f"annotate the parameter as Vec[S, {varied}], or use in_axes=None if all examples share it"
-        if has_axes and not inside.endswith(f", {wrong[3]}]"):
+        if has_axes and not is_example:
             fix = "use another axis in in_axes, or transpose the argument"
         elif wrong[2] is None:  # a value of the type Callable, which has no parameters to annotate
             fix = _PROTOCOL

@@ -185,7 +185,7 @@ class Transforms:
             stored = self._store(call, api)
             result = type_of_lambda(Vmap(options_at(call, api), call, api, self.scope), f) or stored
             return accept_any_options(self._deferred(sig, f, result, api))
-        if is_callee:
+        if is_callee:  # as `_deferred` does, whose result is cached
             overrides[f] = api.named_generic_type("builtins.object", [])
         key = is_callee, ctx.default_signature is sig
         if key not in self._accepting or self._accepting[key][0] is not sig:
