@@ -249,6 +249,18 @@ def test_array_is_padded_before_windows_are_read() -> None:
     close(got, _convolved(x, w, 1, 1, 1)[0])
 
 
+def test_windows_of_a_concatenation_are_products() -> None:
+    """The padded array has the index of the part outermost, so that the windows are read in order."""
+    x, y, w = array(4, 16, 32, 32), array(4, 16, 32, 32), array(3, 32, 3, 3)
+
+    def loss(w: Tensor, x: Tensor, y: Tensor) -> Tensor:
+        return x.cat(y, dim=1).conv2d(w, padding=1).square().sum() / 2
+
+    made, _, got = execute(grad(loss)(*tensors(w, x, y)))
+    assert [(p.m, p.n, p.k) for p in made] == [(3, 1024, 288), (3, 288, 1024)]
+    close(got, _convolved(np.concatenate([x, y], 1), w, 1, 1, 1)[2])
+
+
 @pytest.mark.parametrize("is_mapped", [False, True])
 def test_tangent_of_product_is_two_products(is_mapped: bool) -> None:
     x, w, dx, dw = (array(*shape) for shape in ((64, 48), (48, 56), (64, 48), (48, 56)))

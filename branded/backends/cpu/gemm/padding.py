@@ -55,7 +55,8 @@ def padding_of(u: UOp) -> Padded | None:
     if elements(value.ranges) * OFTEN > elements(u.ranges):
         return None
     reads = [found.of for x in value.toposort() if x.op is Ops.INDEX and (found := strides(x.src[1].get_idx()))]
-    order = sorted(value.ranges, key=lambda r: [-of.get(r, 0) for of in reads])
+    # the index of a part of a concatenation, which no part reads, is outermost
+    order = sorted(value.ranges, key=lambda r: [any(r in of for of in reads), *(-of.get(r, 0) for of in reads)])
     origin = {loop: s for s, loop in loops.items()}
     return Padded(value, {r: origin.get(r, r) for r in order})
 
