@@ -31,7 +31,7 @@ _CODES = frozenset("?bBhHiIlLqQefd")
 """The dtype codes of the NumPy arrays that kernels read in place, without a copy, and of NumPy numbers."""
 
 
-class CallOptions(NamedTuple):
+class Choices(NamedTuple):
     """Which arguments of a call are static, and for each argument its position and whether it is static or donated."""
 
     is_static: list[bool]

@@ -18,16 +18,7 @@ from branded import tree
 from branded.backends.cpu.autotune.config import Report, Tuned, TuneLevel
 from branded.backends.cpu.renderer import loops as kernels
 from branded.compile import eager_cache, explain_retrace
-from branded.compile.arguments import (
-    EXACT,
-    CallOptions,
-    Static,
-    builder,
-    exactly,
-    read_argument,
-    read_each,
-    static_options,
-)
+from branded.compile.arguments import EXACT, Choices, Static, builder, exactly, read_argument, read_each, static_options
 from branded.compile.donation import donate
 from branded.compile.executable import Executable
 from branded.core.boundary import live_results
@@ -159,7 +150,7 @@ class Jitted:
     ) -> None:
         functools.update_wrapper(self, f)
         self._f, self._static, self._donated, self._tune = f, static, donated, tune
-        self._chosen: dict[Hashable, CallOptions] = {}
+        self._chosen: dict[Hashable, Choices] = {}
         self._programs: dict[Hashable, _Program] = {}
         self._last: _Program | None = None
         self._seen: explain_retrace.Call | None = None
@@ -262,7 +253,7 @@ class Jitted:
                 donors |= {first + i: y for i, y in enumerate(variables) if isinstance(y, Tensor)}
         return donors
 
-    def _options(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> CallOptions:
+    def _options(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Choices:
         key = len(args), *kwargs
         if (options := self._chosen.get(key)) is None:
             arguments = [*range(len(args)), *kwargs]
@@ -275,7 +266,7 @@ class Jitted:
                     f"jit: {name} is static, and cannot be donated", fix="make it either static or donated, not both"
                 )
             every = [(i, a in chosen[0], a in chosen[1]) for i, a in enumerate(arguments)]
-            options = CallOptions([is_static for _, is_static, _ in every], every, [x for x in every if not x[1]])
+            options = Choices([is_static for _, is_static, _ in every], every, [x for x in every if not x[1]])
             self._chosen[key] = options
         return options
 
