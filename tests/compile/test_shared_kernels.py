@@ -13,6 +13,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded import grad, jit, scan, vmap
 from branded.backends.cpu.renderer import materialize_shared
+from branded.backends.cpu.renderer.bufferize_policy import FEW
 from branded.backends.cpu.runtime import native, shared_kernels
 from branded.compile import linear_program
 from tests.support.kernels import note_kernels
@@ -194,6 +195,33 @@ def test_functions_of_slices_have_the_same_values(move: str, name: str) -> None:
         expected = expected * numpy_function(part.numpy().astype(np.float64)) + 0.5
     np.testing.assert_allclose(jit(f)(Tensor(x)).numpy(), expected, rtol=2e-5)
     np.testing.assert_allclose(jit(vmap(f))(Tensor(x[None])).numpy()[0], expected, rtol=2e-5)
+
+
+def test_functions_of_two_slices_have_the_same_values() -> None:
+    def f(x: Tensor) -> Tensor:
+        out = Tensor.ones(6)
+        for i in range(5):
+            out = (out * (x[i] * 2 + x[i + 1]).sin() + (x[i] * x[i + 1, 0]).sin()).contiguous()
+        return out
+
+    x, expected = numbers(6, 6), np.ones(6)
+    for a, b in zip(x.astype(np.float64), x[1:].astype(np.float64), strict=False):
+        expected = expected * np.sin(a * 2 + b) + np.sin(a * b[0])
+    np.testing.assert_allclose(jit(f)(Tensor(x)).numpy(), expected, rtol=1e-4, atol=1e-6)
+
+
+def test_functions_of_slices_in_few_kernels_stay_there() -> None:
+    x, y = Tensor(numbers(4)).realize(), Tensor(numbers(50)).realize()
+    few, many = ([(x[i % 4].sin() * y).sum().uop for i in range(n)] for n in (2, 4))
+    assert materialize_shared.materialize_shared_values(few) == few
+    assert materialize_shared.materialize_shared_values(many) != many
+
+
+def test_functions_of_parts_of_large_values_are_not_stored() -> None:
+    for size, is_small in ((FEW // 8 * 8 - 8, True), (FEW // 8 * 8 + 8, False)):
+        x = Tensor(numbers(size)).realize().reshape(8, -1)
+        values = [x[i].sin().sum().uop for i in range(8)]
+        assert (materialize_shared.materialize_shared_values(values) != values) is is_small
 
 
 def test_unused_parts_are_not_computed() -> None:
