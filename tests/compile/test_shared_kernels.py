@@ -51,6 +51,20 @@ def shifted(x: Tensor, w: Tensor) -> Tensor:
     return x
 
 
+def neighbors(x: Tensor, w: Tensor) -> Tensor:
+    """Return a product with neighbors, each time from the element after an aligned one."""
+    for i in range(5):
+        x = (x * w[64 * i + 1 : 64 * i + 1 + x.shape[0]]).contiguous()
+    return x
+
+
+def backwards(x: Tensor, w: Tensor) -> Tensor:
+    """Return a product with parts in reverse order, which end after an aligned element."""
+    for i in range(5):
+        x = (x * w[64 * i + 30 : 64 * i + 30 + x.shape[0]].flip(0)).contiguous()
+    return x
+
+
 def written(x: Tensor, w: Tensor) -> tuple[Tensor, ...]:
     """Return many small results, computed from parts."""
     rows = [(x * w[i]).sum() for i in range(int(w.shape[0]))]
@@ -62,9 +76,11 @@ PROGRAMS: Sequence[tuple[Callable[..., Any], Any, Any]] = [
     (layers, numbers(16), numbers(4, 16, 16)),
     (columns, numbers(24), numbers(24, 7)),
     (shifted, numbers(40), numbers(64)),
+    (neighbors, numbers(40), numbers(400)),
+    (backwards, numbers(40), numbers(400)),
     (written, numbers(64), numbers(6, 64)),
 ]
-NAMES = ["layers of 9", "layers of 16", "columns", "neighbors", "results"]
+NAMES = ["layers of 9", "layers of 16", "columns", "two sums", "neighbors", "backwards", "results"]
 
 
 def reads(x: Any) -> list[Any]:
@@ -95,7 +111,10 @@ def test_columns_share_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(kernels) >= 7 and len(set(kernels)) <= 4
 
 
-def test_kernel_of_neighbors_starts_at_aligned_elements(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("f", "last"), [(neighbors, 256), (backwards, 0)])
+def test_parts_start_at_aligned_elements_before_all_accesses(
+    f: Callable[..., Any], last: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     parts = list[dict[int, shared_kernels.Part]]()
     pass_parts = linear_program.pass_parts
 
@@ -104,9 +123,9 @@ def test_kernel_of_neighbors_starts_at_aligned_elements(monkeypatch: pytest.Monk
         return pass_parts(calls, part_of)
 
     monkeypatch.setattr(linear_program, "pass_parts", noted)
-    jit(shifted)(Tensor(numbers(40)), Tensor(numbers(64))).realize()
+    jit(f)(Tensor(numbers(40)), Tensor(numbers(400))).realize()
     begins = [begin for part in parts for begin, _ in part.values()]
-    assert all(begin * 4 % shared_kernels.ALIGNMENT == 0 for begin in begins)
+    assert max(begins, default=0) == last and all(begin * 4 % shared_kernels.ALIGNMENT == 0 for begin in begins)
 
 
 @pytest.mark.parametrize(("f", "x", "w"), PROGRAMS, ids=NAMES)
