@@ -19,7 +19,68 @@ class Items(Brand): ...
 class Taste(Brand): ...
 """
 LIKED = "    return vmap(lambda u: vmap(lambda i: (u * i).sum())(I))(U)\n"
+AXES = """from branded import Axes, Brand, Vec, as_axes, scan, while_loop
+from branded.typing import S, S1
+class Users(Brand): ...
+class Items(Brand): ...
+class Taste(Brand): ...
+def unit(x: Vec[S, Axes[Taste]]) -> Vec[S, Axes[Taste]]: return x / x.sum()
+def both(x: Vec[S, Axes[Taste]], y: Vec[S1, Axes[Taste]]) -> Vec[S | S1, Axes[Taste]]: return x * y
+"""
+USES = "print(read, vmap(lambda x: x))\n"
 CASES = {
+    "a zip of two axes, and then the declared axes of the result": (
+        "def read(x: Tensor) -> Tensor:\n    return x\n",
+        f"{AXES}{USES}def f(a: Axes[Taste], U: Axes[Users, Taste]) -> Axes[Users, Taste]:\n"
+        "    both_of = vmap(both)(a, U)\n    return vmap(unit)(both_of)\n",
+        ("app", "    both_of ="),
+    ),
+    "a rejected call, and then a result of its result": (
+        "def read(x: Tensor) -> Tensor:\n    return x\n",
+        f"{AXES}{USES}def f(a: Axes[Taste], U: Axes[Users, Taste]) -> Axes[Users, Taste]:\n"
+        "    rows = vmap(unit, in_axes=1)(U)\n    more = vmap(both, in_axes=(None, 0))(a, rows)\n"
+        "    return vmap(unit)(more)\n",
+        ("app", "    rows ="),
+    ),
+    "a mapped axis, and then the axes of the result": (
+        "def read(w: Tensor, x: Tensor) -> Tensor:\n    return (w * x).sum()\n",
+        f"{AXES}def loss(w: Tensor, U: Axes[Users, Taste], y: Axes[Users]) -> Tensor:\n"
+        "    return (vmap(lambda x: read(w, x), in_axes=1)(U) - y).mean()\n"
+        "U = as_axes(Tensor.rand(3, 2), Users, Taste)\ny = as_axes(Tensor.rand(3), Users)\n"
+        "print(loss(Tensor.rand(2), U, y).numpy())\nprint(loss(Tensor.rand(2), U, y).numpy())\n",
+        ("app", "    return (vmap"),
+    ),
+    "two arguments of a call with other rows": (
+        "def read(x: Tensor) -> Tensor:\n    return x\n",
+        f"{AXES}from typing import Generic, NamedTuple\n{USES}class Root(NamedTuple, Generic[S]):\n"
+        "    x: Vec[S]\n    slope: Vec[S]\n"
+        "def f(x: Vec[S], y: Vec[S1]) -> Root[S]:\n    return Root(x * y, y + x)\n",
+        ("app", "    return Root"),
+    ),
+    "arguments in the wrong order, and then a carry in the function": (
+        "def read(x: Tensor) -> Tensor:\n    return x\n",
+        f"{NAMED}from branded import as_axes, scan\n{USES}def smooth(w: Tensor, xs: Axes[Taste]) -> Axes[Taste]:\n"
+        "    return scan(lambda c, x: (w * x + c, c), xs[0], xs)[1]\n"
+        "def all_of(w: Tensor, U: Axes[Users, Taste]) -> Axes[Users, Taste]:\n"
+        "    return vmap(smooth, in_axes=(None, 0))(w, U)\n"
+        "U = as_axes(Tensor.rand(3, 2), Users, Taste)\nw = as_axes(Tensor.rand(2), Taste)\n"
+        "print(all_of(U, w[0]))\n",
+        ("app", "print(all_of"),
+    ),
+    "functions of a loop in the wrong order, also in a vmap": (
+        "def read(x: Tensor) -> Tensor:\n    return x\n",
+        f"from branded import while_loop\n{USES}def root(c: Tensor) -> Tensor:\n"
+        "    def going(s: tuple[Tensor, Tensor]) -> Tensor: return s[1] < 5\n"
+        "    def step(s: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]: return s[0] / c, s[1] + 1\n"
+        "    return while_loop(step, going, (c * 0, Tensor(0)))[0]\nprint(vmap(root)(Tensor.rand(3)))\n",
+        ("app", "    return while_loop"),
+    ),
+    "a key that a dict does not have, and then a result of the entry": (
+        "def read(x: Tensor) -> Tensor:\n    return x\n",
+        f"{AXES}{USES}from typing import TypedDict\nclass P(TypedDict):\n    w: Tensor\n"
+        'def f(p: P, x: Tensor) -> Tensor:\n    h = x @ p["v"]\n    return h * 2\n',
+        ("app", "    h ="),
+    ),
     "a zip for outer in the library, which its declared axes show": (
         f"{NAMED}def read(U: Axes[Users, Taste], I: Axes[Items, Taste]) -> Tensor:\n"
         "    return vmap(lambda u, i: (u * i).sum())(U, I)\n",

@@ -48,6 +48,8 @@ class Mapped:
     axis: Type = UNKNOWN
     told_by: tuple[str, Type] | None = None
     what: str = "vmap"
+    is_disputed: bool = False
+    """Whether two arguments are mapped over different axes, so that the axis of a result is unknown."""
 
     def __post_init__(self) -> None:
         if isinstance(self.brand, Instance):
@@ -82,6 +84,7 @@ class Mapped:
             self.axis, self.told_by = axis, (what, t)
         else:
             before, tree = self.told_by
+            self.is_disputed = True
             fail(
                 self.api,
                 self.at,
@@ -103,7 +106,7 @@ class Mapped:
         axes = axes_of(t)
         if axes is None or n is None or not -len(axes) - 1 <= n <= len(axes):
             return None
-        axes.insert(n if n >= 0 else n + len(axes) + 1, self.axis)
+        axes.insert(n if n >= 0 else n + len(axes) + 1, UNKNOWN if self.is_disputed else self.axis)
         return axes
 
 

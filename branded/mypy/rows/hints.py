@@ -82,8 +82,8 @@ def argument_of(text: str) -> Argument | None:
 
 
 def without_position(text: str) -> str:
-    """Return a message without the number of an item or argument."""
-    return _POSITION.sub("", text)
+    """Return a message without the number of an item or argument, and without rows: two may have one reason."""
+    return _ROW.sub("Vec[", _POSITION.sub("", text))
 
 
 def no_if(condition: str = "") -> str:

@@ -91,10 +91,12 @@ def follow_file(api: TypeChecker, scope: OpenBrands) -> None:
     for f in followed.findings.values():
         if f.source is not None and _is_reported_there(f, api, scope):
             continue
-        if _is_assert(f) and not (f.lines - {f.at.line}).isdisjoint(causes | typed):  # the value itself is wrong
+        others = f.lines - {f.at.line}
+        if _is_assert(f) and not others.isdisjoint(causes | typed):  # of a value that is wrong by another mistake
             continue
         may_show = f.code in FOUND_BY_TYPES or f.at.line in declared_lines
-        shown = f.lines if may_show else frozenset[int]()  # where types may show the mistake
+        # where types show the mistake: a call that leads here, which is the cause, or this line
+        shown = f.lines if may_show else others
         operation, _, fact = f.message.partition(":")
         if not typed.isdisjoint(shown) or (f.at.line, operation) in told or (f.at.line, fact) in told:
             continue

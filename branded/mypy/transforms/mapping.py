@@ -95,6 +95,8 @@ class Vmap:
                 note = f'vmap: the function returns "{show(inside, api)}" here, so its result is not checked'
                 api.note(note, context, code=ERROR)
             return UNKNOWN
+        if any(isinstance(b, AnyType) for b in rows_in(inside)):  # an argument has an error
+            return AnyType(TypeOfAny.from_error)
         if not (o.is_repeat or is_told):
             unused_batch.report_unused_batch(example, inside)
         # the result of all examples
