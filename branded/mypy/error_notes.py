@@ -44,10 +44,8 @@ class _Notes:
             replace_errors(self.errors, file, info.line, info.message)
         told = self.errors.error_info_map.get(file, ())
         if info.blocker or is_ours:
-            at_place = [e for e in told if is_ours and e.severity == "error" and place_of(e) == place_of(info)]
-            self.is_hidden = any(not e.hidden for e in at_place)
-            if self.is_hidden and all(e.target != info.target for e in at_place):  # of another check of this body
-                hide(self.errors, file, info)
+            same = (e for e in told if e.severity == "error" and e.target == info.target and not e.hidden)
+            self.is_hidden = is_ours and any(place_of(e) == place_of(info) for e in same)
             return self.is_hidden
         code = info.code.code if info.code is not None else ""
         is_any = code == "no-any-return"  # an expression with an error is Any, whatever the error is

@@ -19,7 +19,7 @@ class Items(Brand): ...
 class Taste(Brand): ...
 """
 LIKED = "    return vmap(lambda u: vmap(lambda i: (u * i).sum())(I))(U)\n"
-AXES = """from branded import Axes, Brand, Vec, as_axes, scan, while_loop
+AXES = """from branded import Axes, Brand, Vec, as_axes, scan
 from branded.typing import S, S1
 class Users(Brand): ...
 class Items(Brand): ...
@@ -66,14 +66,6 @@ CASES = {
         "U = as_axes(Tensor.rand(3, 2), Users, Taste)\nw = as_axes(Tensor.rand(2), Taste)\n"
         "print(all_of(U, w[0]))\n",
         ("app", "print(all_of"),
-    ),
-    "functions of a loop in the wrong order, also in a vmap": (
-        "def read(x: Tensor) -> Tensor:\n    return x\n",
-        f"from branded import while_loop\n{USES}def root(c: Tensor) -> Tensor:\n"
-        "    def going(s: tuple[Tensor, Tensor]) -> Tensor: return s[1] < 5\n"
-        "    def step(s: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]: return s[0] / c, s[1] + 1\n"
-        "    return while_loop(step, going, (c * 0, Tensor(0)))[0]\nprint(vmap(root)(Tensor.rand(3)))\n",
-        ("app", "    return while_loop"),
     ),
     "a key that a dict does not have, and then a result of the entry": (
         "def read(x: Tensor) -> Tensor:\n    return x\n",
