@@ -57,16 +57,6 @@ CASES = {
         "def f(x: Vec[S], y: Vec[S1]) -> Root[S]:\n    return Root(x * y, y + x)\n",
         ("app", "    return Root"),
     ),
-    "arguments in the wrong order, and then a carry in the function": (
-        "def read(x: Tensor) -> Tensor:\n    return x\n",
-        f"{NAMED}from branded import as_axes, scan\n{USES}def smooth(w: Tensor, xs: Axes[Taste]) -> Axes[Taste]:\n"
-        "    return scan(lambda c, x: (w * x + c, c), xs[0], xs)[1]\n"
-        "def all_of(w: Tensor, U: Axes[Users, Taste]) -> Axes[Users, Taste]:\n"
-        "    return vmap(smooth, in_axes=(None, 0))(w, U)\n"
-        "U = as_axes(Tensor.rand(3, 2), Users, Taste)\nw = as_axes(Tensor.rand(2), Taste)\n"
-        "print(all_of(U, w[0]))\n",
-        ("app", "print(all_of"),
-    ),
     "a key that a dict does not have, and then a result of the entry": (
         "def read(x: Tensor) -> Tensor:\n    return x\n",
         f"{AXES}{USES}from typing import TypedDict\nclass P(TypedDict):\n    w: Tensor\n"

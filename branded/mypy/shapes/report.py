@@ -95,8 +95,7 @@ def follow_file(api: TypeChecker, scope: OpenBrands) -> None:
         if _is_assert(f) and not others.isdisjoint(causes | typed):  # of a value that is wrong by another mistake
             continue
         may_show = f.code in FOUND_BY_TYPES or f.at.line in declared_lines
-        # where types show the mistake: a call that leads here, which is the cause, or this line
-        shown = f.lines if may_show else others
+        shown = f.lines if may_show else frozenset[int]()  # where types may show the mistake
         operation, _, fact = f.message.partition(":")
         if not typed.isdisjoint(shown) or (f.at.line, operation) in told or (f.at.line, fact) in told:
             continue
