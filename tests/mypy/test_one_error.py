@@ -42,14 +42,6 @@ CASES = {
         "    return vmap(unit)(more)\n",
         ("app", "    rows ="),
     ),
-    "a mapped axis, and then the axes of the result": (
-        "def read(w: Tensor, x: Tensor) -> Tensor:\n    return (w * x).sum()\n",
-        f"{AXES}def loss(w: Tensor, U: Axes[Users, Taste], y: Axes[Users]) -> Tensor:\n"
-        "    return (vmap(lambda x: read(w, x), in_axes=1)(U) - y).mean()\n"
-        "U = as_axes(Tensor.rand(3, 2), Users, Taste)\ny = as_axes(Tensor.rand(3), Users)\n"
-        "print(loss(Tensor.rand(2), U, y).numpy())\nprint(loss(Tensor.rand(2), U, y).numpy())\n",
-        ("app", "    return (vmap"),
-    ),
     "two arguments of a call with other rows": (
         "def read(x: Tensor) -> Tensor:\n    return x\n",
         f"{AXES}from typing import Generic, NamedTuple\n{USES}class Root(NamedTuple, Generic[S]):\n"

@@ -117,18 +117,17 @@ class FunctionCalls(Evaluator):
         if known is not None and known.version == changed[0] and (value := known.under(self, used)) is not None:
             if is_shared:
                 self.sharing.called(key)
-            self.told += known.is_wrong
             return value
         if is_shared and (found := self.sharing.find(key, used)) is not None:
             return found
-        told, before = self.told, (changed[0], self.told if is_elsewhere else len(self.findings))
+        before = changed[0], self.told if is_elsewhere else len(self.findings)
         if is_shared:
             result = self.sharing.compute(key, used, lambda: self._run_function(f, given, at))
         else:
             result = self._run_function(f, given, at)
         # a mistake in a function of another file is reported at each call
         if (changed[0], self.told if is_elsewhere else len(self.findings)) == before:
-            self.results[key] = result_of(self, result, used, self.told > told)
+            self.results[key] = result_of(self, result, used)
         return result
 
     def variable_of_other(self, node: Var) -> Fact:

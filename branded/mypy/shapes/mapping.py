@@ -263,7 +263,6 @@ def mapped_call(
     run.inside += 1
     run.opened.append(brand)
     run.sizes.append(n)
-    told = run.told
     with run.maybe(not mapped.is_certain):
         result = run.call(f, Arguments(examples, keywords), at)
     run.opened.pop()
@@ -272,7 +271,7 @@ def mapped_call(
     report_kept(run, brand, opened, first)
     _check_keys(run, result, out_axes, "the result", at, "out_axes")
     check_unmapped_results(run, result, out_axes, brand, at)
-    if not mapped.is_certain or run.told > told:  # the mistake is the cause of any other mistake in the result
+    if not mapped.is_certain:  # the mistake in the arguments is the cause of any other mistake in the result
         result = map_leaves(result, lambda x: Shaped(None, x.brands) if isinstance(x, Shaped) else x)
     return change(close_brand(result, brand), out_axes, mapped.put, numbers=True)
 

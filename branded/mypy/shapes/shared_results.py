@@ -37,8 +37,6 @@ class KnownResult:
     used: Used
     opened: tuple[FollowedBrand, ...]
     version: int
-    is_wrong: bool = False
-    """Whether a mistake was found in the call."""
 
     def under(self, run: FileState, used: Used) -> Fact | None:
         """Return the result of a call with the same key; None if it may hold brands of the other call."""
@@ -69,8 +67,8 @@ def _brand_with_number(i: int, loop: str) -> FollowedBrand:
     return FollowedBrand("", _PLACE, i, loop)
 
 
-def result_of(run: FileState, value: Fact, used: Used, is_wrong: bool = False) -> KnownResult:
-    return KnownResult(value, used, tuple(run.opened), changed[0], is_wrong)
+def result_of(run: FileState, value: Fact, used: Used) -> KnownResult:
+    return KnownResult(value, used, tuple(run.opened), changed[0])
 
 
 def is_value(value: Fact) -> bool:
