@@ -14,7 +14,7 @@ from mypy.errors import ErrorInfo, Errors, ErrorWatcher
 from branded.mypy.analysis.source_digest import code_at
 from branded.mypy.codes import READ, is_brand_code
 from branded.mypy.rows.brand_env import past_watchers, place_of, replace_errors
-from branded.mypy.rows.consequences import hide, is_consequence
+from branded.mypy.rows.consequences import end_of, hide, is_consequence
 from branded.mypy.rows.hints import Argument, argument_of, is_own_self, notes_for, truth_of, without_position
 
 _CODES = {"list-item", "dict-item", "arg-type"}
@@ -45,7 +45,10 @@ class _Notes:
         told = self.errors.error_info_map.get(file, ())
         if info.blocker or is_ours:
             same = (e for e in told if e.severity == "error" and e.target == info.target and not e.hidden)
-            self.is_hidden = is_ours and any(place_of(e) == place_of(info) for e in same)
+            first = next((e for e in same if is_ours and place_of(e) == place_of(info)), None)
+            if first is not None:  # either may know only the beginning of the expression
+                first.end_line, first.end_column = max(end_of(first), end_of(info))
+            self.is_hidden = first is not None
             return self.is_hidden
         code = info.code.code if info.code is not None else ""
         is_any = code == "no-any-return"  # an expression with an error is Any, whatever the error is

@@ -20,12 +20,16 @@ def is_consequence(info: ErrorInfo, ours: Sequence[ErrorInfo]) -> bool:
 
     Then mypy's type of the whole is a guess, and its error about the argument says the same as ours.
     """
-    first, last = (info.line, info.column), (info.end_line or info.line, info.end_column or info.column)
+    first, last = (info.line, info.column), end_of(info)
     called = _ARGUMENT.match(info.message)
     calls = [e for e in ours if called and e.message.partition(":")[0].rpartition(".")[2] == called[1]]
     return any(first <= (e.line, e.column) < last for e in ours) or any(
-        (e.line, e.column) <= first and last <= (e.end_line or e.line, e.end_column or e.column) for e in calls
+        (e.line, e.column) <= first and last <= end_of(e) for e in calls
     )
+
+
+def end_of(e: ErrorInfo) -> tuple[int, int]:
+    return e.end_line or e.line, e.end_column or e.column
 
 
 def hide(errors: Errors, file: str, info: ErrorInfo) -> None:
