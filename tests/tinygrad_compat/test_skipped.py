@@ -11,7 +11,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.private_api import AddrSpace, graph_rewrite
-from branded.tinygrad_compat.speed import skipped_rewrites
+from branded.tinygrad_compat.speed import merged_loops, skipped_rewrites
 
 PROGRAMS: dict[str, tuple[Callable[[], Tensor], int]] = {
     "columns": (lambda: Tensor.empty(40, 30).sum(0), 0),
@@ -102,10 +102,7 @@ def test_merged_loops_read_and_write_the_same_elements(name: str, monkeypatch: p
     def checked(u: UOp, rules: Any, ctx: Any = None, **options: Any) -> UOp:
         nonlocal direct
         out = graph_rewrite(u, rules, ctx, **options)
-        if (
-            options.get("name", "").startswith("check_merge_")
-            and (found := skipped_rewrites.merged(u, *ctx)) is not None
-        ):
+        if options.get("name", "").startswith("check_merge_") and (found := merged_loops.merged(u, *ctx)) is not None:
             assert _in_order(found) is _in_order(out) and divisions(out) <= divisions(u)
             direct += 1
         return out
