@@ -11,7 +11,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.private_api import AddrSpace, graph_rewrite
-from branded.tinygrad_compat.speed import merged_loops, skipped_rewrites
+from branded.tinygrad_compat.speed import skipped_rewrites
 
 PROGRAMS: dict[str, tuple[Callable[[], Tensor], int]] = {
     "columns": (lambda: Tensor.empty(40, 30).sum(0), 0),
@@ -23,8 +23,6 @@ PROGRAMS: dict[str, tuple[Callable[[], Tensor], int]] = {
     "padding": (lambda: Tensor.empty(8, 30).pad(((0, 0), (1, 1))), 0),
     "a convolution": (lambda: Tensor.empty(2, 3, 9, 9).conv2d(Tensor.empty(4, 3, 3, 3)), 6),
     "whole matrices": (lambda: Tensor.empty(6, 40, 30).contiguous() * 2, 0),
-    "a gated read": (lambda: Tensor.empty(3, 4, 5).pad((None, None, (0, 2))).contiguous(), 0),
-    "ten axes": (lambda: Tensor.empty(8, *(2,) * 9).permute(0, 9, *range(1, 9)).contiguous(), 0),
     "divided loops": (lambda: Tensor.arange(120).reshape(10, 12) // 7 + Tensor.empty(10, 12), 0),
 }
 
@@ -93,38 +91,3 @@ def test_values_that_read_their_buffer_are_stored_first(name: str, monkeypatch: 
     found = written()
     monkeypatch.setattr(skipped_rewrites, "_is_written_once", lambda base: False)
     assert found == written()
-
-
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_merged_loops_read_and_write_the_same_elements(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    direct, divisions = 0, private_api.simplify.count_divmod
-
-    def checked(u: UOp, rules: Any, ctx: Any = None, **options: Any) -> UOp:
-        nonlocal direct
-        out = graph_rewrite(u, rules, ctx, **options)
-        if options.get("name", "").startswith("check_merge_") and (found := merged_loops.merged(u, *ctx)) is not None:
-            assert _in_order(found) is _in_order(out) and divisions(out) <= divisions(u)
-            direct += 1
-        return out
-
-    monkeypatch.setattr(private_api.simplify, "graph_rewrite", checked)
-    make, _ = PROGRAMS[name]
-    for call in make().schedule_linear().src:
-        graph_rewrite(call.src[0], private_api.sym + private_api.pm_flatten_range, name="initial symbolic")
-        graph_rewrite(call.src[0], private_api.codegen.pm_simplify_ranges, ctx={}, name="simplify ranges")
-    assert direct >= MERGED.get(name, 0)
-
-
-MERGED = {"all entries": 1, "whole matrices": 2, "a product": 1, "a gated read": 1, "ten axes": 6}
-"""The minimum number of direct merges of each program."""
-
-
-def _in_order(u: UOp) -> UOp:
-    """Return a kernel whose indices have their terms in one order."""
-    new = {}
-    for x in u.toposort():
-        if x.op is Ops.INDEX:
-            for index in x.src[1:]:
-                terms = sorted(index.get_idx().split_uop(Ops.ADD), key=lambda t: t.tuplize)
-                new[index.get_idx()] = UOp.usum(*terms) if len(terms) > 1 else terms[0]
-    return u.substitute({k: v for k, v in new.items() if k.op is Ops.ADD}, walk=True)
