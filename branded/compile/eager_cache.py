@@ -125,7 +125,7 @@ def _structure(roots: Sequence[UOp]) -> tuple[_Key, list[UOp], list[Known]] | No
     """Return a description of a graph without its buffers, and the buffers; None if it is not cached.
 
     The description lists the nodes from the roots down, each before its operands.  A node that was listed before is the
-    complement of its number, and a constant is itself.
+    complement of its number.  Constants are described by their values: their nodes may not live until the next call.
     """
     index: dict[UOp, int] = {}
     key: list[Any] = [private_api.option_values(), len(roots)]
@@ -138,8 +138,11 @@ def _structure(roots: Sequence[UOp]) -> tuple[_Key, list[UOp], list[Known]] | No
             key.append(known)
             continue
         op, operands = u.op, u.src
-        if op is Ops.CONST or (op is Ops.STACK and sizes_of(u) is not None):
-            key.append(u)
+        if op is Ops.CONST:
+            key += (u.dtype, u.arg, u.tag)
+            continue
+        if op is Ops.STACK and (sizes := sizes_of(u)) is not None:
+            key.append(sizes)
             continue
         index[u] = ~len(index)
         if op is Ops.BUFFER or op is Ops.AFTER:

@@ -113,3 +113,15 @@ def test_a_sum_without_reads_is_computed_once() -> None:
     linear = private_api.realize.compile_linear(value.linear_with_vars(gradient)[0])
     programs = [call.src[0] for call in linear.src if call.src[0].op is Ops.PROGRAM]
     assert max(len(re.findall(r"for \(int", source(program))) for program in programs) <= 2
+
+
+@pytest.mark.parametrize(("rows", "width"), [(64, 64), (61, 8)])
+def test_windows_times_the_last_one(rows: int, width: int) -> None:
+    """One of the windows is the operand itself: the loops of both must not be merged into different orders."""
+    t = np.random.default_rng(0).normal(size=(rows, width)).astype(np.float32)
+
+    def sums(t: Tensor) -> Tensor:
+        return (t[Tensor.arange(4)[:, None] + Tensor.arange(rows - 3)] * t[3:]).sum((1, 2))
+
+    want = [(t[i : i + rows - 3] * t[3:]).sum() for i in range(4)]
+    np.testing.assert_allclose(jit(sums)(Tensor(t).realize()).numpy(), want, rtol=1e-3, atol=1e-3)

@@ -475,3 +475,17 @@ def test_constant_argument_of_jit_is_computed_once() -> None:
         [0, 2, 4],
         [0, 2, 4],
     )
+
+
+def test_graph_whose_constants_are_new_nodes_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sizes and numbers of a graph are other nodes in each call, after those of the call before are deleted."""
+    compiled: list[Any] = []
+    compile_graph = eager_cache.compile_graph
+    assert compile_graph is not None
+    monkeypatch.setattr(eager_cache, "compile_graph", lambda *graph: compiled.append(graph) or compile_graph(*graph))
+    x = Tensor(np.arange(39, dtype=np.float32).reshape(13, 3)).realize()
+    pairs = vmap(lambda a: vmap(lambda b: ((a - b) * 0.731).square().sum())(x))
+    for _ in range(4):
+        pairs(x).realize()
+        gc.collect()
+    assert len(compiled) == 1

@@ -54,7 +54,8 @@ def _found(ms: float, cold: float) -> dict[str, Any]:
     row = times | {"share": 0.25, "first": firsts, "eager": beside}
     peak = {"flops": 1e11, "bytes": 1e10}
     versions = {"here": "1", "jax": "2"}
-    return {"machine": ["- a", "- b"], "versions": versions, "clock": "cpu", "peak": peak, "programs": {"f": row}}
+    machine = {"machine": ["- a", "- b"], "versions": versions, "clock": "cpu", "cores": 1, "peak": peak}
+    return machine | {"programs": {"f": row}}
 
 
 def _rows(report: Report) -> list[list[str]]:
