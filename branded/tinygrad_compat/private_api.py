@@ -144,7 +144,6 @@ _TAKEN = {
     "graph_rewrite": "uop.ops | backend | applies rules to a graph until none applies",
     "pm_flatten_linear": "engine.realize | backend | flattens a list of kernels inside a list of kernels",
     "pm_split_ranges": "codegen.simplify | backend | splits a loop whose index is divided by a constant into two",
-    "_substitute": "uop.ops | rewriting | the rules that replace operations by those in a dict",
     "BottomUpGate": "uop.ops | rewriting | raised by a rule to stop the rewrite of the operands",
     "REWRITE_STACK_LIMIT": "uop.ops | rewriting | the limit at which cyclic rules are reported",
     "sym": "uop.symbolic | rewriting | simplifies the operations of a kernel",

@@ -325,12 +325,6 @@ def _() -> None:
     assert tg.dtype_from_uop(Ops.CMPLT, (one, one), None) == dtypes.bool
 
 
-@check("_substitute")
-def _() -> None:
-    x, y = UOp.const(1, dtypes.int), UOp.const(2, dtypes.int)
-    assert tg.graph_rewrite(x + x, tg._substitute, {x: y}, bottom_up=True) is y + y
-
-
 @check("PROFILE")
 def profile() -> None:
     assert isinstance(tg.PROFILE.value, int)

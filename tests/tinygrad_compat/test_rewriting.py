@@ -122,31 +122,6 @@ def test_rules_are_tried_on_the_same_operations(
     assert ours == asked or not options.get("bottom_up")  # rules after the operands may be tried in another order
 
 
-Z = UOp.param(2, dtypes.float, (), "CPU")
-
-
-@pytest.mark.parametrize(
-    ("root", "values"),
-    [
-        ((X * 3 + Y) * (X * 3 + 1), {X: Y}),
-        ((X * 3 + Y) * (X * 3 + 1), {X * 3: Y + 2, Y: Z}),  # also in the new operations
-        (X + Y + (X + 1), {X: Y + Z, Y: Z * 2, X + Y: Z}),
-        (X + Y + (Z + Y), {X: Z, Z + Y: X * 2}),  # an operation that is replaced after its operands
-        (UOp.sink(X + 3).call(X * 2 + 1), {X: Y}),  # not in the body
-    ],
-)
-def test_substitutions_match_those_of_tinygrad(
-    by_tinygrad: Callable[[Callable[[], Any]], Any], root: UOp, values: dict[UOp, UOp]
-) -> None:
-    found = root.substitute(values)  # type: ignore[no-untyped-call]
-    assert found is by_tinygrad(lambda: root.substitute(values)) and found is not root  # type: ignore[no-untyped-call]
-
-
-def test_most_substitutions_need_no_rules(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fast_rewrite, "_rewrite", None)
-    assert (X * 3 + Y).substitute({X: Y, Y: Z}) is Z * 3 + Z  # type: ignore[no-untyped-call]
-
-
 def test_endless_rules_are_stopped(by_tinygrad: Callable[[Callable[[], Any]], Any]) -> None:
     with Context(REWRITE_STACK_LIMIT=200):  # type: ignore[no-untyped-call]
         asked, found = _log(_turning, X + Y)

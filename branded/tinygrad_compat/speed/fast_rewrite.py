@@ -215,9 +215,6 @@ _CALLS = {Ops.FUNCTION, Ops.CALL}
 
 def unified_rewrite(self: Any, root: UOp) -> UOp:
     """Apply the rules `bpm` before and the rules `pm` after the rewrite of the operands, until none matches."""
-    is_substitution = self.pm is None and self.bpm is private_api._substitute
-    if is_substitution and (substituted := _substituted(root, self.ctx)) is not None:
-        return substituted
     shared = _cached_results(self)
     replace: dict[UOp, UOp] = {} if shared is None else shared
     before, last, is_closed = _rule(self.bpm, self.ctx), _rule(self.pm, self.ctx), not self.enter_calls
@@ -244,44 +241,6 @@ def unified_rewrite(self: Any, root: UOp) -> UOp:
         replace[u] = result
         changed.add(u)
     return replace[root]
-
-
-def _substituted(root: UOp, values: Mapping[UOp, UOp]) -> UOp | None:
-    """Return a graph with some operations replaced, also within the new ones, or None if the stack is needed.
-
-    The rules that substitute are one dict, so that each operation is looked up and rebuilt at most once.
-    """
-    done, active = dict[UOp, UOp](), set[UOp]()
-    stack: list[UOp | None] = [root]
-    pop, push, find = stack.pop, stack.append, values.get
-    while stack:
-        if (u := pop()) is not None:
-            if u in done:
-                continue
-            value = find(u)
-            if value is None and not u.src:
-                done[u] = u
-            elif u in active or u.op in _CALLS:
-                return None  # a value that contains what it replaces, or the body of a function
-            else:
-                active.add(u)
-                stack += (u, None)
-                if value is None:
-                    stack += u.src[::-1]
-                else:
-                    push(value)
-            continue
-        u = pop()
-        assert u is not None
-        if (value := find(u)) is not None:
-            done[u] = done[value]
-        elif (src := tuple([done[s] for s in u.src])) == u.src:
-            done[u] = u
-        elif (new := _rebuilt(u, src)) in values:
-            return None
-        else:
-            done[u] = new
-    return done[root]
 
 
 def _operands_first(root: UOp, replace: dict[UOp, UOp], changed: set[UOp]) -> Iterable[UOp] | None:
