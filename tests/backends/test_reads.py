@@ -10,7 +10,7 @@ import pytest
 from tinygrad import Tensor
 from tinygrad.uop.ops import Ops, UOp
 
-from branded import value_and_grad
+from branded import jit, value_and_grad
 from branded.tinygrad_compat import private_api
 from tests.backends.test_cpu import is_loops, programs_of, pytestmark, source
 from tests.support.by_numpy import read
