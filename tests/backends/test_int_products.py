@@ -69,3 +69,10 @@ def test_batches_and_operations_on_the_sums() -> None:
     np.testing.assert_array_equal(rows, want)
     got = jit(lambda x, w: product(x, w).maximum(0) * 3 - 1)(in_memory(xs[0]), in_memory(w)).numpy()
     np.testing.assert_array_equal(got, np.maximum(want[0], 0) * 3 - 1)
+
+
+@pytest.mark.parametrize("to", [dtypes.uint8, dtypes.uint16, dtypes.int32])
+def test_conversions_that_change_negative_values(to: Any) -> None:
+    x, a = ints(61, 64), ints(64, 67, dtype=np.bool_)
+    got = jit(lambda x, a: product(x.cast(to), a))(in_memory(x), in_memory(a)).numpy()
+    np.testing.assert_array_equal(got, exact(x.astype(to.fmt), a))

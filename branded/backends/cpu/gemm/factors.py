@@ -70,7 +70,8 @@ def ints_as_floats(value: UOp) -> UOp:
 
 def _as_float(u: UOp, to: DType) -> UOp:
     """Return an int as a float; a conversion to a wider int before it is left out."""
-    is_widened = u.op is Ops.CAST and dtypes.is_int(u.src[0].dtype) and u.src[0].dtype.itemsize <= u.dtype.itemsize
+    before = u.src[0].dtype if u.op is Ops.CAST else None
+    is_widened = before in dtypes.ints and u.dtype.min <= before.min and before.max <= u.dtype.max
     out: UOp = (u.src[0] if is_widened else u).cast(to)
     return out
 
