@@ -236,10 +236,10 @@ class Jitted:
         donors: dict[int, Tensor] = {}
         values = (*args, *kwargs.values()) if kwargs else args
         options = self._options(args, kwargs)
-        numbers = tuple(itertools.compress(values, options.is_static))
+        constants = tuple(itertools.compress(values, options.is_static))
         left = options.every
-        if EXACT.issuperset(types := tuple(map(type, numbers))):
-            form += (types, numbers)
+        if EXACT.issuperset(kinds := tuple(map(type, constants))):
+            form += (kinds, constants)
             left = options.others
         for i, is_fixed, is_donated in left:
             x = values[i]

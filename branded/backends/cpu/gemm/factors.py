@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 
 from tinygrad import dtypes
 from tinygrad.dtype import DType
@@ -62,7 +63,7 @@ def ints_as_floats(value: UOp) -> UOp:
         largest = math.prod([max(abs(int(u.vmin)), abs(int(u.vmax))) for u in factors] + [*map(cost.size, red.src[1:])])
         to = next((dtype for dtype, limit in _EXACT.items() if largest <= min(limit, red.dtype.max)), None)
         if to is not None:
-            product = functools.reduce(lambda x, y: x * y, [_as_float(u, to) for u in factors])
+            product = functools.reduce(operator.mul, [_as_float(u, to) for u in factors])
             new[red] = UOp(Ops.REDUCE, to, (product, *red.src[1:]), red.arg).cast(red.dtype)
     out: UOp = value.substitute(new) if new else value
     return out
