@@ -23,7 +23,7 @@ from branded.backends.cpu.renderer.kernel_marks import LOOPS
 from branded.backends.cpu.renderer.materialize_shared import materialize_shared_values
 from branded.backends.cpu.runtime import cores, host_calls, native
 from branded.backends.cpu.runtime.native import Address, Ref
-from branded.backends.cpu.runtime.shared_kernels import Part, pass_parts, share_kernels
+from branded.backends.cpu.runtime.shared_kernels import pass_parts, share_kernels
 from branded.backends.cuda.launch import launcher
 from branded.compile.kernel_order import find_invariant, flush_terms, join_calls, order_calls, update_in_place
 from branded.tinygrad_compat import private_api
@@ -198,10 +198,8 @@ def schedule(
     calls = calls.replace(src=flush_terms(updated, writes))
     if config.how() is not None:
         calls = _tune_kernels(calls, is_compiled)
-    compiled, parts = calls, list[dict[int, Part]]()
-    if is_compiled:
-        shared, parts = share_kernels(calls)
-        compiled = _compile(shared, params)
+    shared, parts = share_kernels(calls) if is_compiled else (calls, [])
+    compiled = _compile(shared, params) if is_compiled else calls
     slots = {params.index(u) for u in fixed}
     once = find_invariant(compiled.src, writes, slots, lambda call: _may_vary(call, var)) if fixed else []
     order = [*once, *(i for i in order_calls(compiled.src, writes) if i not in once)]
