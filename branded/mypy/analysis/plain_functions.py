@@ -57,6 +57,8 @@ from branded.mypy.analysis.source.handed_functions import (
     accept_brands,
     accept_tensor_functions,
     add_brands_to_function,
+    calls_with_variables,
+    is_variable,
     passed_readers,
     tensor_function,
 )
@@ -145,7 +147,13 @@ class Instances:
             or not any(is_unbatched(t) or tensor_function(t) for t in sig.arg_types)
         ):
             return None
-        rows = [self._passed_rows(t, actuals, api) for t, actuals in zip(sig.arg_types, ctx.args, strict=False)]
+        passes_variables = any(map(calls_with_variables, sig.arg_types))
+        rows = [
+            self._rows(actuals, api) if passes_variables and is_variable(t) else self._passed_rows(t, actuals, api)
+            for t, actuals in zip(sig.arg_types, ctx.args, strict=False)
+        ]
+        if passes_variables:
+            accept_tensor_functions(ctx)
         readers = passed_readers(sig, ctx.args, node, api)
         if not any(rows) and not readers:
             return None
@@ -153,7 +161,7 @@ class Instances:
         everything = list(dict.fromkeys(chain(*rows)))
         types = [
             readers.get(i)
-            or (add_brands_to_function(t, everything) if row else None)
+            or (add_brands_to_function(t, everything) if row or calls_with_variables(t) else None)
             or partly_batched_dict(t, ctx.args[i], self.scope, api)
             or without_name(add_brands(t, row), row, api)
             for i, (t, row) in enumerate(zip(sig.arg_types, rows, strict=True))

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from typing import Any, Generic, TypeVar, assert_type
+from typing import Any, Generic, ParamSpec, TypeVar, TypeVarTuple, assert_type
 
 from tinygrad import Tensor
 
@@ -11,6 +11,8 @@ from branded import custom_jvp, custom_vjp, grad, vmap
 
 T = TypeVar("T")
 U = TypeVar("U")
+P = ParamSpec("P")
+Ts = TypeVarTuple("Ts")
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,22 @@ class Box(Generic[T]):
 
 def apply(f: Callable[[T], U], x: T) -> U:
     return f(x)
+
+
+def call(f: Callable[[T, U], Tensor], x: T, y: U) -> Tensor:
+    return f(x, y)
+
+
+def call_with(f: Callable[P, Tensor], *args: P.args, **kwargs: P.kwargs) -> Tensor:
+    return f(*args, **kwargs)
+
+
+def call_all(f: Callable[[*Ts], Tensor], *args: *Ts) -> Tensor:
+    return f(*args)
+
+
+def times(x: Tensor, k: float) -> Tensor:
+    return x * k
 
 
 def largest(x: Tensor) -> Tensor:
@@ -44,6 +62,15 @@ assert_type(vmap(lambda x: vmap(lambda y: apply(held, x * y))(X))(X), Tensor)
 assert_type(vmap(lambda x: sum(map(largest, [x, x]), x))(X), Tensor)
 assert_type(vmap(lambda x: reduce(lambda y, f: f(y), [largest, held], x))(X), Tensor)
 assert_type(apply(largest, X), Tensor)
+
+# --- functions whose parameters are type variables, and whose result is declared as a tensor
+assert_type(vmap(lambda x: call(lambda y, k: y * k, x, 2.0))(X), Tensor)
+assert_type(vmap(lambda x: call_with(lambda y, k: y * k, x, 2.0))(X), Tensor)
+assert_type(vmap(lambda x: call_all(lambda y, k: y * k, x, 2.0))(X), Tensor)
+assert_type(vmap(lambda x: call(times, x, 2.0))(X), Tensor)
+assert_type(vmap(lambda x: call_with(times, x, k=2.0))(X), Tensor)
+assert_type(vmap(lambda x: call_all(times, x, 2.0))(X), Tensor)
+assert_type(call_all(times, X, 2.0), Tensor)
 
 # --- defaults of a lambda
 assert_type([vmap(lambda x, n=n: (x**n).sum())(X) for n in (1, 2)], list[Tensor])

@@ -13,7 +13,16 @@ from mypy.checker import TypeChecker
 from mypy.nodes import Expression, FuncDef, LambdaExpr, Node, RefExpr
 from mypy.plugin import FunctionSigContext, MethodSigContext
 from mypy.subtypes import find_member
-from mypy.types import AnyType, CallableType, FunctionLike, Instance, Type, TypeVarType, get_proper_type
+from mypy.types import (
+    AnyType,
+    CallableType,
+    FunctionLike,
+    Instance,
+    Type,
+    TypeVarLikeType,
+    UnpackType,
+    get_proper_type,
+)
 
 from branded.mypy.analysis.source.reads import certain_reads
 from branded.mypy.analysis.untyped_modules import is_in_file, is_untyped_function
@@ -59,7 +68,19 @@ def accept_tensor_functions(ctx: FunctionSigContext | MethodSigContext) -> Funct
 
 def _is_open(t: Type) -> bool:
     """Return whether the call decides which brands a parameter of a function has."""
-    return isinstance(get_proper_type(t), TypeVarType) or bool(rows_in(t))
+    return is_variable(t) or bool(rows_in(t))
+
+
+def is_variable(t: Type) -> bool:
+    """Return whether this is a type variable, a `ParamSpec`, or an unpacked `TypeVarTuple`."""
+    p = get_proper_type(t)
+    return isinstance(get_proper_type(p.type) if isinstance(p, UnpackType) else p, TypeVarLikeType)
+
+
+def calls_with_variables(t: Type) -> bool:
+    """Return whether this is a function that returns tensors, and the call decides which parameters it has."""
+    f = tensor_function(t)
+    return f is not None and any(map(is_variable, f.arg_types))
 
 
 def _brands_of_others(ctx: FunctionSigContext | MethodSigContext, f: Expression, api: TypeChecker) -> list[Brand]:
