@@ -53,7 +53,7 @@ from branded.mypy.shapes.objects import Objects
 from branded.mypy.shapes.other_files import function_of, is_user_name, name_of_user, path_of
 from branded.mypy.shapes.rules import modules
 from branded.mypy.shapes.rules.comprehensions import comprehension, dict_comprehension
-from branded.mypy.shapes.rules.operators import compare, compute, item_at, slice_of, truth_of
+from branded.mypy.shapes.rules.operators import compare, compute, slice_of, truth_of
 from branded.mypy.shapes.state import STEPS, OutOfSteps
 from branded.mypy.shapes.values import (
     NONE,
@@ -289,8 +289,7 @@ class Evaluator(Objects):
         index = self.evaluate(e.index)
         if (item := self.special(base, "__getitem__", [index], e)) is not None:
             return item
-        self.check_key(e, base, index)
-        return item_at(base, index)
+        return self.item(base, index, e)
 
     def _yield(self, e: YieldExpr | YieldFromExpr) -> Fact:
         value = self.evaluate(e.expr)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import get_close_matches
+from functools import reduce
 
 from mypy.nodes import (
     AssignmentStmt,
@@ -23,7 +24,7 @@ from mypy.nodes import (
     Var,
 )
 from mypy.operators import op_methods, reverse_op_methods
-from mypy.types import Instance, TupleType, Type, get_proper_type
+from mypy.types import Instance, TupleType, Type, TypedDictType, get_proper_type
 
 from branded.mypy.analysis.external_calls import compares_fields
 from branded.mypy.axes.types import axes_of, is_named, is_variable
@@ -34,7 +35,7 @@ from branded.mypy.shapes.brands import check_read
 from branded.mypy.shapes.other_files import decorators_of, function_of, is_user_name, path_of
 from branded.mypy.shapes.rules import modules
 from branded.mypy.shapes.rules.operators import item_at
-from branded.mypy.shapes.state import FileState
+from branded.mypy.shapes.state import FileState, ShapeMistake
 from branded.mypy.shapes.values import (
     NUMBER,
     UNKNOWN,
@@ -49,7 +50,9 @@ from branded.mypy.shapes.values import (
     Size,
     Tuple,
     Variables,
+    Wrapped,
     brands_of,
+    join,
 )
 
 
@@ -139,26 +142,42 @@ class Objects(FileState):
         return self.special(right, reverse_op_methods.get(name, ""), [left], at) if result is None else result
 
     def item(self, base: Fact, index: Fact, at: Context) -> Fact:
-        """Return the item that a function of the library gets."""
+        """Return `base[index]`; the items of a dict whose key is unknown may be functions of a registry."""
         self.check_key(at, base, index)
-        return item_at(base, index)
+        if not isinstance(base, Mutable) or base.kind != "dict" or not base.items or isinstance(index, Const):
+            return item_at(base, index)
+        values = list(base.items.values())
+        if len(values) > 1 and all(isinstance(v, Function | Wrapped) for v in values):
+            return Wrapped(lambda given: self._call_any(values, given, at))
+        return reduce(join, values)
+
+    def _call_any(self, functions: Sequence[Fact], given: Arguments, at: Context) -> Fact:
+        """Return the result of one of several functions; a mistake is certain if a call of each one has a mistake."""
+        before, told, found, results = self.findings, self.told, list[dict[tuple[int, str], ShapeMistake]](), []
+        for f in functions:
+            self.findings = dict(before)
+            results.append(self.call(f, given, at))
+            found.append(self.findings)
+        is_certain = all(len(each) > len(before) for each in found)
+        self.findings, self.told = (found[0], told + 1) if is_certain else (before, told)
+        return reduce(join, results)
 
     def check_key(self, e: Context, base: Fact, index: Fact) -> None:
         """Report a key that a dict certainly does not have; mypy reports the keys of a TypedDict in an index."""
         if not isinstance(base, Mutable) or base.kind != "dict" or not base.items or not isinstance(index, Const):
             return
-        if index.value in base.items or (isinstance(e, IndexExpr) and not self._is_dict(e.base)):
+        if index.value in base.items or (isinstance(e, IndexExpr) and self._is_checked_by_mypy(e.base, base)):
             return
         keys = [repr(k) for k in base.items]
         near = get_close_matches(repr(index.value), keys, 1)
         fixes = [f"try:   {near[0]}"] if near else []
         self.report(e, ERROR, f"dict: there is no key {index.value!r}", f"keys: {', '.join(keys)}", *fixes)
 
-    def _is_dict(self, e: Expression) -> bool:
-        """Return whether mypy knows that a value is a dict, and not a TypedDict."""
+    def _is_checked_by_mypy(self, e: Expression, value: Mutable) -> bool:
+        """Return whether a dict is a TypedDict: mypy may not know its type yet, because it checks functions later."""
         declared = e.node.type if isinstance(e, NameExpr) and isinstance(e.node, Var) else None
         found = declared or (self.api.lookup_type_or_none(e) if path_of(e) is None else None)
-        return found is not None and isinstance(get_proper_type(found), Instance)
+        return value.is_typed if found is None else not isinstance(get_proper_type(found), Instance)
 
     def from_class(self, base: Mutable, name: str, at: Context) -> Fact:
         if base.info is None:
@@ -210,8 +229,10 @@ class Objects(FileState):
     def construct(self, info: TypeInfo, given: Arguments, at: Context) -> Fact:
         if not given.exact:
             return UNKNOWN
-        if info.typeddict_type is not None:
-            return Mutable("dict", None if given.positional else dict(given.keywords.items()))
+        if (t := info.typeddict_type) is not None:
+            made = Mutable("dict", None if given.positional else dict(given.keywords.items()))
+            _mark_typed(made, t)
+            return made
         if (names := field_names(info)) is not None:
             values: dict[str, Fact] = dict(zip(names, given.positional, strict=False)) | given.keywords
             fields: dict[object, Fact] = {n: self._field(info, n, values.get(n)) for n in names}
@@ -249,6 +270,7 @@ class Objects(FileState):
 
         `outer` are the classes of the objects that have this one as a field.
         """
+        _mark_typed(value, declared)
         known = declared_value(declared, value)
         if self.declared_only:
             return known
@@ -295,6 +317,15 @@ def implementation(node: SymbolNode | None) -> SymbolNode | None:
     if isinstance(node, OverloadedFuncDef):
         return node.impl or (node.items[0] if node.is_property else None)
     return node
+
+
+def _mark_typed(value: Fact, declared: Type) -> None:
+    """Mark a dict that is declared as a TypedDict, and the dicts in it."""
+    t = get_proper_type(declared)
+    if isinstance(value, Mutable) and value.kind == "dict" and not value.is_typed and isinstance(t, TypedDictType):
+        value.is_typed = True
+        for name, item in t.items.items():
+            _mark_typed((value.items or {}).get(name, UNKNOWN), item)
 
 
 def declared_value(declared: Type, value: Fact) -> Fact:

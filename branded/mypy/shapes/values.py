@@ -110,10 +110,12 @@ class Mutable(Fact):
     """The position in the order of creation: later values have greater numbers."""
     is_declared: bool = False
     """Whether only the declarations of its class are known.  A mapped object may then have values of all examples."""
+    is_typed: bool = False
+    """Whether this is a dict that is declared as a TypedDict, whose keys mypy checks."""
 
     def with_items(self, items: dict[object, Fact]) -> Mutable:
         """Return a value of the same kind and class with these items."""
-        return Mutable(self.kind, items, self.info, is_declared=self.is_declared)
+        return Mutable(self.kind, items, self.info, is_declared=self.is_declared, is_typed=self.is_typed)
 
     def changes(self) -> None:
         """Prepare for a change of this value: forget the items of its copies in other branches."""
@@ -335,6 +337,7 @@ def _join_mutables(a: Mutable, b: Mutable) -> Fact:
     else:
         joined = Mutable(a.kind, {k: join(a.items[k], b.items[k]) for k in a.items}, a.info, [a, b])
     joined.is_declared = a.is_declared or b.is_declared
+    joined.is_typed = a.is_typed or b.is_typed
     for other in (a, b):
         other.linked.append(joined)
     return joined

@@ -221,3 +221,38 @@ assert_type(unit(ratings[0]), Axes[Items])
 assert_type(vmap(unit)(ratings), Axes[Users, Items])
 assert_type(vmap(unit, in_axes=1, out_axes=1)(ratings), Axes[Users, Items])
 assert_type(vmap(lambda x: unit(unit(x)))(ratings), Axes[Users, Items])
+
+
+# --- an entry of a registry that fits, next to one that does not
+def stretched(x: Tensor, k: Tensor) -> Tensor:
+    return x * k
+
+
+def total(x: Tensor, k: Tensor) -> Tensor:
+    return x.sum() * k
+
+
+COMBINED = {"stretched": stretched, "total": total}
+COUNTS = {"one": 2, "two": 3}
+
+
+def combined(key: str, x: Tensor, k: Tensor) -> Tensor:
+    return vmap(lambda x: COMBINED[key](x, k) + Tensor.ones(COUNTS[key]))(x)
+
+
+def of_key(key: str) -> Tensor:
+    return combined(key, Tensor.ones(4, 2), Tensor.ones(3))
+
+
+# --- keys that a dict may have, in a function
+def keys() -> None:
+    params = {"w": Tensor.ones(2)}
+    vmap(lambda p: p["b"] if "b" in p else p["w"])(params)
+    try:
+        vmap(lambda p: p["b"])(params)
+    except KeyError:
+        params["b"] = Tensor.ones(2)
+    vmap(lambda p: p["b"])(params)
+
+
+keys()

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from enum import Enum
-from typing import Protocol
+from typing import NotRequired, Protocol, TypedDict
 
 from tinygrad import Tensor
 
@@ -81,3 +81,41 @@ DISTANCES: dict[Kind, Distance] = {Kind.L1: l1, Kind.L2: l2}
 
 def distances(kind: Kind, a: Tensor) -> Tensor:
     return vmap(lambda a: DISTANCES[kind](a, a))(a)
+
+
+# --- an axis that fits no entry of a registry, whose key is unknown
+def difference(a: Tensor, b: Tensor) -> Tensor:
+    return a - b  # E: -: `4` differs from `2` at axis -1
+
+
+def product(a: Tensor, b: Tensor) -> Tensor:
+    return a * b
+
+
+PAIRS = {"difference": difference, "product": product}
+
+
+def scored(key: str, table: Tensor, query: Tensor) -> Tensor:
+    return vmap(lambda row: PAIRS[key](row, query), in_axes=1)(table)
+
+
+def main(key: str) -> None:
+    scored(key, Tensor.ones(4, 2), Tensor.ones(2))
+
+
+# --- a key that a dict does not have, in a function that mypy checks after the statements of the file
+class Layer(TypedDict):
+    w: Tensor
+    b: NotRequired[Tensor]
+
+
+def layers(layer: Layer) -> None:
+    vmap(lambda p: p["weight"])({"w": x})  # E: dict: there is no key 'weight'
+    vmap(lambda p, b: p["weight"] + b, in_axes=({"w": 0}, None))({"w": x}, x)  # E: dict: there is no key 'weight'
+    vmap(lambda p: p["weight"])(layer)  # E: TypedDict "Layer" has no key "weight"
+    one: Layer = {"w": x}
+    for each in [one]:
+        each["weight"]  # E: TypedDict "Layer" has no key "weight"
+
+
+layers({"w": x})
