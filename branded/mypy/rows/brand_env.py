@@ -42,7 +42,7 @@ from mypy.types import (
 
 from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.source.walk import walk
-from branded.mypy.codes import ERROR, NAME_TAKEN, OPERAND, OPTION, READ, SHAPE, WRITE, is_brand_code
+from branded.mypy.codes import CARRY, ERROR, NAME_TAKEN, OPERAND, OPTION, READ, SHAPE, WRITE, is_brand_code
 from branded.mypy.rows.algebra import BRAND, UNKNOWN, Brand, Change, row_variables, rows_in
 from branded.mypy.rows.consequences import hide_consequences
 
@@ -92,7 +92,7 @@ def past_watchers(errors: Errors, first: int = 0) -> Iterator[None]:
         watchers.extend(passed)
 
 
-ONE_PLACE = {READ, OPERAND, SHAPE, WRITE}
+ONE_PLACE = {CARRY, READ, OPERAND, SHAPE, WRITE}
 """The codes of errors about a value; a body that is checked for several calls reports each place once."""
 
 

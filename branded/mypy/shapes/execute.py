@@ -44,7 +44,6 @@ from mypy.nodes import (
 from mypy.operators import op_methods
 
 from branded.mypy.analysis.source.walk import walk
-from branded.mypy.analysis.untyped_modules import assigned_to
 from branded.mypy.codes import SHAPE
 from branded.mypy.shapes import libraries
 from branded.mypy.shapes.axes import format_axes
@@ -373,13 +372,8 @@ class Interpreter(FunctionCalls):
                 owner = self.evaluate(shape.expr)
             if isinstance(owner, Shaped) and owner.axes is not None:
                 problem = f"assert: the shape is {format_axes(owner.axes)} here"
-                self.report(e, SHAPE, problem, stored=self._lines_of_values(shape.expr))
+                self.report(e, SHAPE, problem, stored=self.lines_of_value(shape.expr))
         return None
-
-    def _lines_of_values(self, e: Expression) -> frozenset[int]:
-        """Return the lines that compute the values of the variables in an expression."""
-        values = [assigned_to(part.node, self.api) for part in (e, *walk(e)) if isinstance(part, NameExpr)]
-        return frozenset(part.line for value in values if value is not None for part in (value, *walk(value)))
 
     def _decorated(self, s: Decorator) -> None:
         value: Fact = Function(s.func, self.frame)

@@ -25,8 +25,10 @@ from mypy.types import CallableType, Instance, TupleType, Type, get_proper_type
 from branded.mypy.analysis.source_digest import Kept, keep, use
 from branded.mypy.axes.types import axes_of, is_variable, unify_axes
 from branded.mypy.codes import AXES, ERROR
+from branded.mypy.rows.algebra import rows_in
 from branded.mypy.rows.brand_env import OpenBrands
 from branded.mypy.shapes.axes import format_axes
+from branded.mypy.shapes.brands import map_leaves
 from branded.mypy.shapes.evaluate import Evaluator
 from branded.mypy.shapes.objects import declared_value
 from branded.mypy.shapes.other_files import path_of, variable_of
@@ -36,6 +38,7 @@ from branded.mypy.shapes.values import (
     NONE,
     UNKNOWN,
     Arguments,
+    Class,
     Fact,
     Function,
     Mutable,
@@ -254,7 +257,20 @@ class FunctionCalls(Evaluator):
             if not is_told and (path_of(returned) is None or returned not in self.misdeclared):
                 self.report(returned, ERROR, wrong)
             self.misdeclared.add(returned)
-        return self._with_declared(declared, result)
+        return self._with_declared(declared, self._without_undeclared(f, declared, result))
+
+    def _without_undeclared(self, f: FuncDef | LambdaExpr, declared: Type, value: Fact) -> Fact:
+        """Remove the brands that parameters are declared with and the result is not: mypy reports such a result.
+
+        def spread(x: Vec[Users | S]) -> Vec[S]: ...
+        """
+        named = {b: b.name.info for b in brands_of(value) if isinstance(b.name, Class)}
+        if not named or not isinstance(f.type, CallableType):
+            return value
+        given = {b.type for t in f.type.arg_types for b in rows_in(t) if isinstance(b, Instance)}
+        kept = {b.type for b in rows_in(declared) if isinstance(b, Instance)}
+        gone = {b for b, info in named.items() if info in given - kept}
+        return map_leaves(value, lambda x: Shaped(x.axes, x.brands - gone) if isinstance(x, Shaped) else x)
 
     def _with_declared(self, declared: Type, value: Fact) -> Fact:
         """Return the facts that a value and its declared type state, without axes if the two contradict."""

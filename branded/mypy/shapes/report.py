@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
 from mypy.checker import TypeChecker
-from mypy.errorcodes import INDEX
-from mypy.nodes import CallExpr, ExpressionStmt, Import, ImportBase, MypyFile, TempNode
+from mypy.errorcodes import ARG_TYPE, INDEX
+from mypy.nodes import CallExpr, ExpressionStmt, Import, ImportAll, ImportFrom, MypyFile, TempNode
 from mypy.plugin import FunctionContext
 from mypy.types import CallableType, Instance, NoneType, Type
 
@@ -60,10 +61,6 @@ def _is_end(tree: MypyFile) -> bool:
     return isinstance(callee, TempNode) and isinstance(callee.type, CallableType) and callee.type.name == END
 
 
-def _imports_branded(statement: ImportBase) -> bool:
-    return isinstance(statement, Import) and any(name.partition(".")[0] == "branded" for name, _ in statement.ids)
-
-
 def report_shapes(ctx: FunctionContext, scope: OpenBrands) -> Type:
     """Analyze a file; this is the hook of the call that `append_end` injects."""
     follow_file(checker(ctx), scope)
@@ -72,7 +69,7 @@ def report_shapes(ctx: FunctionContext, scope: OpenBrands) -> Type:
 
 def follow_file(api: TypeChecker, scope: OpenBrands) -> None:
     """Analyze a file and report its mistakes, except mistakes that its types also show."""
-    if not any("branded" in getattr(i, "id", "") or _imports_branded(i) for i in api.tree.imports):
+    if not _imports_branded(api.tree.imports):
         return
     if scope.followed is not None:
         scope.followed(api)
@@ -87,11 +84,14 @@ def follow_file(api: TypeChecker, scope: OpenBrands) -> None:
     typed = {info.line for info in errors if info.severity == "error" and not info.hidden}
     told = {(info.line, info.message.partition(":")[0]) for info in errors if info.severity == "error"}
     told |= {(info.line, "dict") for info in errors if info.code is INDEX}  # mypy reports the key of an index
+    misused = {info.line for info in errors if info.code is ARG_TYPE and info.severity == "error" and not info.hidden}
     causes = {n for f in followed.findings.values() if not _is_assert(f) for n in f.lines}
     for f in followed.findings.values():
         if f.source is not None and _is_reported_there(f, api, scope):
             continue
         others = f.lines - {f.at.line}
+        if not f.lines.isdisjoint(misused):  # mypy has reported an argument of a call
+            continue
         if _is_assert(f) and not others.isdisjoint(causes | typed):  # of a value that is wrong by another mistake
             continue
         may_show = f.code in FOUND_BY_TYPES or f.at.line in declared_lines
@@ -117,7 +117,8 @@ def _is_reported_there(mistake: ShapeMistake, api: TypeChecker, scope: OpenBrand
     assert mistake.source is not None
     f, line = mistake.source
     path = path_of(f.node)
-    if path is None or path in api.errors.ignored_files or not _uses_branded(path):
+    tree = parse(path, file_version(path)) if path is not None and path not in api.errors.ignored_files else None
+    if path is None or tree is None or not _imports_branded(ast.walk(tree)):
         return False
     alone = Interpreter(api, scope, home=path)
     alone.follow_alone(f)
@@ -129,13 +130,20 @@ def _is_assert(mistake: ShapeMistake) -> bool:
     return mistake.message.startswith("assert:")
 
 
-def _uses_branded(path: str) -> bool:
-    """Return whether a file imports branded, so that its shapes are followed."""
-    tree = parse(path, file_version(path))
+def _imports_branded(statements: Iterable[object]) -> bool:
+    """Return whether an import of mypy's tree or of Python's imports branded: then the shapes of the file are followed.
+
+    mypy's cache does not keep the imports of other files.
+    """
     names = list[str | None]()
-    for node in ast.walk(tree) if tree is not None else ():
-        if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            names.append(node.module)
+    for s in statements:
+        match s:
+            case Import():
+                names += [name for name, _ in s.ids]
+            case ast.Import():
+                names += [alias.name for alias in s.names]
+            case ImportFrom() | ImportAll():
+                names.append(s.id)
+            case ast.ImportFrom():
+                names.append(s.module)
     return any(name is not None and name.partition(".")[0] == "branded" for name in names)

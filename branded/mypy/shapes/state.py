@@ -9,11 +9,13 @@ from pathlib import Path
 
 from mypy.checker import TypeChecker
 from mypy.errorcodes import ErrorCode
-from mypy.nodes import Context, Expression, FuncDef, LambdaExpr, Var
+from mypy.nodes import Context, Expression, FuncDef, LambdaExpr, NameExpr, Var
 from mypy.types import CallableType, LiteralType, Type, TypeVarId, TypeVarType
 
+from branded.mypy.analysis.source.walk import walk
+from branded.mypy.analysis.untyped_modules import assigned_to
 from branded.mypy.axes.types import SIZE
-from branded.mypy.codes import OPERAND, READ
+from branded.mypy.codes import OPERAND, READ, SHAPE
 from branded.mypy.rows.algebra import BRAND
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
 from branded.mypy.rows.brand_env import OpenBrands, is_declared_with_rows
@@ -84,6 +86,8 @@ class FileState:
         """The innermost call in this file, also of a function without a body, such as a vmap that is kept."""
         self.entered: set[FuncDef | LambdaExpr] = set()
         self.findings: dict[tuple[int, str], ShapeMistake] = {}
+        self.reached: set[int] = set()
+        """The lines with calls that lead to a wrong shape: their results may have wrong shapes too."""
         self.compared: set[Type] = set()
         """The sizes that the program compares, which may be equal."""
         self.opened: list[FollowedBrand] = []
@@ -166,7 +170,16 @@ class FileState:
         key = at.line, message.partition(":")[0]
         chain = [at, self.caller, *([vmap] if vmap is not None else ()), *(call for _, call, _ in self.calls)]
         around = stored.union(call.line for call in chain if call.line > 0 and self._other_path(call) is None)
+        if code is SHAPE and not stored:
+            if not self.reached.isdisjoint(self.lines_of_value(at)):
+                return
+            self.reached |= around - {at.line}
         self.findings.setdefault(key, ShapeMistake(at, code, message, notes, around, is_note, source))
+
+    def lines_of_value(self, e: Context) -> frozenset[int]:
+        """Return the line of an expression, and the lines that compute the values of the variables in it."""
+        values = [assigned_to(part.node, self.api) for part in (e, *walk(e)) if isinstance(part, NameExpr)]
+        return frozenset([e.line, *(part.line for v in values if v is not None for part in (v, *walk(v)))])
 
     def _other_path(self, at: Context) -> str | None:
         """Return the path of the file of a node; None for the file that is followed."""

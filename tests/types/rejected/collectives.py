@@ -33,6 +33,14 @@ def plain(u: Vec[Users | Items]) -> Tensor:
     return psum(u, Users)  # E: Incompatible return value type (got "Vec[Items, Tensor]", expected "Tensor")
 
 
+# --- the same, and a call of the function with `out_axes=None`
+def spread(u: Vec[Users | S]) -> Vec[S]:
+    return u + pmax(-u, Users)  # E: Incompatible return value type (got "Vec[Users | S, Tensor]", expected "Vec[S
+
+
+vmap(spread, axis_name=Users, out_axes=None)(x)
+
+
 # --- the mean of any row is declared plain
 def any_row(u: Vec[Users | S]) -> Tensor:
     return pmean(u, Users)  # E: Incompatible return value type (got "Vec[S, Tensor]", expected "Tensor")

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable
 
 from tinygrad import Tensor
 
-from branded import Axes, Brand, as_axes, pmean, vmap
+from branded import Axes, Brand, as_axes, pmean, scan, vmap, while_loop
 
 x, y = Tensor([[1.0, 2.0], [3.0, 4.0]]), Tensor([[1.0, 2.0], [3.0, 4.0]])
 
@@ -141,3 +141,47 @@ async def scaled() -> None:
 
 # --- a key that mypy reports too
 vmap(lambda a: {"mean": a.mean()})(x)[0]  # E: Invalid index type "int" for "dict[str, Tensor]"
+
+
+# --- the operands of a call in another order, and a loop over the wrong one
+def smooth(alpha: Tensor, xs: Axes[Items]) -> Axes[Items]:
+    def step(level: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+        new = alpha * x + (1 - alpha) * level
+        return new, new
+
+    return scan(step, xs[0], xs)[1]
+
+
+def smooth_all(alpha: Tensor, rows: Axes[Users, Items]) -> Axes[Users, Items]:
+    return vmap(smooth, in_axes=(None, 0))(alpha, rows)
+
+
+smooth_all(as_axes(Tensor.rand(2, 3), Users, Items), as_axes(Tensor.rand(2), Users)[0])  # E: Argument 2 to
+
+
+# --- a wrong axis, whose result has a wrong shape too
+def distance(a: Tensor, b: Tensor) -> Tensor:
+    return (a - b).square().sum()  # E: -: `3` differs from `4` at axis -1
+
+
+def distances(a: Tensor, b: Tensor) -> Tensor:
+    return vmap(lambda u: vmap(lambda v: distance(u, v), in_axes=1)(b))(a)
+
+
+near = distances(Tensor.rand(5, 3), Tensor.rand(4, 3))
+near + Tensor.rand(5, 4)
+distances(Tensor.rand(5, 3), Tensor.rand(4, 3)) * Tensor.rand(5, 4)
+
+
+# --- the functions of a loop in another order, in a function that is mapped too
+def halved(c: Tensor) -> Tensor:
+    def going(state: tuple[Tensor, Tensor]) -> Tensor:
+        return state[0] > state[1]
+
+    def step(state: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        return state[0] / 2, state[1]
+
+    return while_loop(step, going, (c, c))[0]  # E: while_loop: the condition is
+
+
+vmap(halved)(Tensor([3.0, 4.0]))
