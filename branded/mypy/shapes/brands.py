@@ -96,6 +96,12 @@ def check_truth(run: FileState, value: Fact, at: Context) -> None:
         run.report(at, OPERAND, "bool: a tensor with more than one element has no truth value", given, fix)
 
 
+def check_iterable(run: FileState, value: Fact, at: Context) -> None:
+    """Report a loop over a tensor without axes."""
+    if isinstance(value, Shaped) and value.axes == () and not run.declared_only:
+        run.report(at, READ, "iter: a 0-d tensor has nothing to iterate over")
+
+
 def _is_tensor(run: FileState, e: Expression) -> bool:
     """Return whether an expression is a tensor, not an array of numpy: mypy may not have checked its function yet."""
     match e:

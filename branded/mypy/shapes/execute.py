@@ -47,7 +47,7 @@ from branded.mypy.analysis.source.walk import walk
 from branded.mypy.codes import SHAPE
 from branded.mypy.shapes import libraries
 from branded.mypy.shapes.axes import format_axes
-from branded.mypy.shapes.brands import check_truth
+from branded.mypy.shapes.brands import check_iterable, check_truth
 from branded.mypy.shapes.case_patterns import matches
 from branded.mypy.shapes.function_bodies import LEFT, RAISED, Ended, FunctionCalls, Maybe, without_raised
 from branded.mypy.shapes.rules.iterables import check_known_count, unpack
@@ -270,6 +270,7 @@ class Interpreter(FunctionCalls):
 
     def _for(self, s: ForStmt) -> Fact | None:
         sequence = self.evaluate(s.expr)
+        check_iterable(self, sequence, s.expr)
         items = self.iterate(sequence)
         if isinstance(items, list) and not items:
             return self.execute(s.else_body.body) if s.else_body else None

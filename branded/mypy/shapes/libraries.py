@@ -15,7 +15,15 @@ from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
 from branded.mypy.shapes import loops, mapping, tensors
 from branded.mypy.shapes.axes import format_axes, format_axis
 from branded.mypy.shapes.brands import UNBATCHED, of_collective
-from branded.mypy.shapes.rules import constructors, derivatives, functions, modules, optimizers, python_functions
+from branded.mypy.shapes.rules import (
+    collectives,
+    constructors,
+    derivatives,
+    functions,
+    modules,
+    optimizers,
+    python_functions,
+)
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
     NUMBER,
@@ -92,8 +100,12 @@ def call(run: FileState, f: LibraryName, given: Arguments, at: Context) -> Fact:
         brands = frozenset[FollowedBrand]() if name in UNBATCHED else brands_of(Tuple(tuple(given.all())))
         return add_brands(constructors.of_class(run, name, given, at), brands)
     if module.startswith("branded.tree"):
-        is_map = name == "map" and len(given.positional) > 1 and given.exact and not given.keywords
-        return _map_tree(run, given.positional[0], given.positional[1:], at) if is_map else UNKNOWN
+        if not given.exact or given.keywords or len(given.positional) < 1 + (name == "map"):
+            return UNKNOWN
+        if name == "map":
+            return _map_tree(run, given.positional[0], given.positional[1:], at)
+        leaves = _leaves(given.positional[0]) if name in ("leaves", "flatten") and len(given.positional) == 1 else None
+        return UNKNOWN if leaves is None else list_of(leaves) if name == "leaves" else Tuple((list_of(leaves), UNKNOWN))
     if module.startswith("branded.random"):
         return add_brands(constructors.of_random(run, name, given, at), brands_of(given.get(0, "key")))
     if module.startswith("branded.optim"):
@@ -162,6 +174,21 @@ def _map_tree(run: FileState, f: Fact, trees: Sequence[Fact], at: Context) -> Fa
     return run.call(f, Arguments(list(trees)), at) if first is not UNKNOWN else UNKNOWN
 
 
+def _leaves(value: Fact) -> list[Fact] | None:
+    """Return the leaves of a tree; None if they are unknown. Dicts are sorted by key."""
+    items = _children(value)
+    if items is None:
+        return [value] if isinstance(value, Shaped) else None
+    keys = list(items)
+    if isinstance(value, Mutable) and value.kind == "dict":
+        if not all(isinstance(k, str) for k in keys):
+            return None
+        keys.sort(key=str)
+    each = [_leaves(items[k]) for k in keys]
+    known = [leaves for leaves in each if leaves is not None]
+    return [leaf for leaves in known for leaf in leaves] if len(known) == len(each) else None
+
+
 def _differs(first: Fact, other: Fact) -> bool:
     """Return whether a tree certainly has other keys or another length than the first one, or is a tensor."""
     keys, others = _children(first), _children(other)
@@ -200,6 +227,10 @@ def _of_branded(run: FileState, name: str, given: Arguments, at: Context) -> Fac
         )
     if name in _COLLECTIVES and given.positional:
         return of_collective(name, given)
+    if name in collectives.EXCHANGES:
+        return collectives.exchange(run, name, given, at)
+    if name in ("axis_index", "axis_size"):
+        return collectives.index_or_size(run, name, given)
     if name == "as_axes":
         return _as_axes(run, given, at)
     if name in derivatives.NAMES:
@@ -214,7 +245,7 @@ def _of_branded(run: FileState, name: str, given: Arguments, at: Context) -> Fac
         return mapping.mapped_call(run, given.positional[0], Arguments(given.positional[1:]), Const(0), Const(0), at)
     if name == "scan":
         return mapping.scan(run, given, at)
-    if name in ("fori_loop", "while_loop", "cond", "switch"):
+    if name in ("fori_loop", "while_loop", "cond", "switch", "associative_scan"):
         return loops.control(run, name, given, at)
     if name == "jvp":
         return loops.jvp(run, given, at)

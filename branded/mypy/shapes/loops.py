@@ -11,6 +11,7 @@ from mypy.nodes import Context
 
 from branded.mypy.axes.types import known_length, unify_axes
 from branded.mypy.codes import AXES, AXIS_RANGE, CARRY, DERIVATIVE
+from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
 from branded.mypy.shapes.axes import format_axes
 from branded.mypy.shapes.brands import close_brand, is_name, map_leaves, open_brand, report_kept, with_brand
 from branded.mypy.shapes.state import FileState
@@ -26,6 +27,7 @@ from branded.mypy.shapes.values import (
     add_brands,
     as_number,
     brands_of,
+    is_number,
     is_tree,
     items_of,
     join,
@@ -64,7 +66,24 @@ def control(run: FileState, name: str, given: Arguments, at: Context) -> Fact:
         result = result_of_loop(run, name, p[2], close_brand(after, brand), at)
         brands = brands_of(condition) - {brand}  # each example has its own number of steps
         return map_leaves(result, lambda x: add_brands(x, brands))
+    if name == "associative_scan" and len(p) == 2:
+        return _associative_scan(run, p[0], p[1], at)
     return UNKNOWN
+
+
+def _associative_scan(run: FileState, f: Fact, elems: Fact, at: Context) -> Fact:
+    """Return the value of `associative_scan(f, elems)`: the function combines many elements of the first axis."""
+    if run.declared_only or not isinstance(elems, Shaped) or elems.axes is None:
+        return map_leaves(elems, lambda x: Shaped(None, brands_of(x)))
+    if not elems.axes:
+        fix = "try:   pass a value with at least one axis"
+        run.report(at, AXIS_RANGE, "associative_scan: axis 0 is out of range for a 0-d tensor", fix)
+        return Shaped(None, elems.brands)
+    some = Shaped((ANY_AXIS, *elems.axes[1:]), elems.brands)
+    result = run.call(f, Arguments([some, some]), at)
+    fix = "try:   return a value of the same shape as one operand"
+    _check_same(run, some, result, "associative_scan: the result changes its shape", "operand", "result", fix, at)
+    return add_brands(elems, brands_of(result))
 
 
 @contextmanager
@@ -107,7 +126,8 @@ def _check_scalar(run: FileState, value: Fact, what: str, fix: str, at: Context)
 
 
 def check_carry(run: FileState, name: str, before: Fact, after: Fact, at: Context) -> None:
-    """Report a carry whose shape changes from step to step."""
+    """Report a carry whose shape changes from step to step; a number is a carry without axes."""
+    before, after = (map_leaves(v, lambda x: Shaped(()) if is_number(x) else x) for v in (before, after))
     fix = "try:   reshape it, before the loop or in the body, so that the two agree"
     _check_same(run, before, after, f"{name}: carry changes its shape from step to step", "before", "after", fix, at)
 

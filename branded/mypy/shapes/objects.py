@@ -14,6 +14,7 @@ from mypy.nodes import (
     Expression,
     FuncDef,
     IndexExpr,
+    MemberExpr,
     NameExpr,
     OverloadedFuncDef,
     RefExpr,
@@ -27,8 +28,9 @@ from mypy.operators import op_methods, reverse_op_methods
 from mypy.types import Instance, TupleType, Type, TypedDictType, get_proper_type
 
 from branded.mypy.analysis.external_calls import compares_fields
+from branded.mypy.axes.rules import length_text
 from branded.mypy.axes.types import axes_of, is_named, is_variable
-from branded.mypy.codes import ERROR, OPERAND
+from branded.mypy.codes import AXIS_RANGE, ERROR, OPERAND
 from branded.mypy.rows.algebra import TENSOR, VEC
 from branded.mypy.shapes import libraries, tensors
 from branded.mypy.shapes.brands import check_read
@@ -51,6 +53,7 @@ from branded.mypy.shapes.values import (
     Tuple,
     Variables,
     Wrapped,
+    as_number,
     brands_of,
     join,
 )
@@ -145,11 +148,20 @@ class Objects(FileState):
         """Return `base[index]`; the items of a dict whose key is unknown may be functions of a registry."""
         self.check_key(at, base, index)
         if not isinstance(base, Mutable) or base.kind != "dict" or not base.items or isinstance(index, Const):
+            self._check_axis(at, base, index)
             return item_at(base, index)
         values = list(base.items.values())
         if len(values) > 1 and all(isinstance(v, Function | Wrapped) for v in values):
             return Wrapped(lambda given: self._call_any(values, given, at))
         return reduce(join, values)
+
+    def _check_axis(self, e: Context, base: Fact, index: Fact) -> None:
+        """Report `x.shape[1]` of a tensor that has fewer axes."""
+        n = as_number(index)
+        if n is None or not isinstance(base, Tuple) or -len(base.items) <= n < len(base.items):
+            return
+        if isinstance(e, IndexExpr) and isinstance(e.base, MemberExpr) and e.base.name == "shape":
+            self.report(e, AXIS_RANGE, f"shape: axis {n} of a tensor with {length_text(base.items)}")
 
     def _call_any(self, functions: Sequence[Fact], given: Arguments, at: Context) -> Fact:
         """Return the result of one of several functions; a mistake is certain if a call of each one has a mistake."""

@@ -54,9 +54,11 @@ def options_of(call: CallExpr, api: TypeChecker) -> VmapOptions:
         kind_of = t.type.fullname if isinstance(t, Instance) else "type" if isinstance(t, FunctionLike) else None
         literal = expressions.get(name)
         text = literal.value if isinstance(literal, StrExpr) else None
-        if (kind_of and kind_of not in wanted) or text not in TEXTS.get(name, (text,)):
+        number = t.last_known_value.value if isinstance(t, Instance) and t.last_known_value is not None else None
+        is_small = isinstance(number, int) and number < LEAST.get(name, number)
+        if (kind_of and kind_of not in wanted) or text not in TEXTS.get(name, (text,)) or is_small:
             what, fix = wanted[-1].split(": ")
-            given = show(t, api) if text is None else repr(text)
+            given = repr(text) if text is not None else str(number) if is_small else show(t, api)
             fail(api, call, OPTION, f"{name}: {given} is not a {what}", f"try:   use {fix}")
     in_axes, out_axes = (axes.tree_of(expressions.get(n), api) for n in ("in_axes", "out_axes"))
     is_repeat = bool(expressions.keys() - {"in_axes", "chunk_size", *_OF_RUNNING})
@@ -65,6 +67,8 @@ def options_of(call: CallExpr, api: TypeChecker) -> VmapOptions:
 
 TEXTS = {"randomness": (None, "error", "same", "different"), "chunk_size": (None, "auto")}
 """The allowed values of a string literal."""
+LEAST = {"axis_size": 0, "chunk_size": 1}
+"""The smallest allowed numbers."""
 KINDS = {
     "axis_name": ("builtins.str", "type", "name: a string, or a subclass of Brand"),
     "axis_size": ("builtins.int", "size: an int of 0 or more"),

@@ -6,6 +6,7 @@ from functools import reduce
 
 from mypy.nodes import DictionaryComprehension, Expression, GeneratorExpr
 
+from branded.mypy.shapes.brands import check_iterable
 from branded.mypy.shapes.rules.iterables import LONGEST
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import UNKNOWN, Const, Fact, Mutable, Stream, join, list_of
@@ -15,7 +16,9 @@ def comprehension(run: FileState, e: GeneratorExpr) -> Fact:
     """Return the value of a list comprehension or a generator expression."""
     if len(e.sequences) != 1:
         return UNKNOWN
-    items = run.iterate(run.evaluate(e.sequences[0]))
+    sequence = run.evaluate(e.sequences[0])
+    check_iterable(run, sequence, e.sequences[0])
+    items = run.iterate(sequence)
     if not isinstance(items, list) or len(items) > LONGEST:
         with run.maybe(isinstance(items, list)):
             run.assign(e.indices[0], UNKNOWN if isinstance(items, list) or items is None else items)

@@ -7,6 +7,7 @@ from functools import partial, reduce
 from mypy.nodes import CallExpr, Context, Expression
 
 from branded.mypy.axes.table import SYMBOLS
+from branded.mypy.codes import CALL
 from branded.mypy.rows.algebra import TENSOR
 from branded.mypy.shapes.brands import check_read, check_truth
 from branded.mypy.shapes.rules.iterables import ITERABLES, Rule
@@ -43,6 +44,8 @@ def _length(run: FileState, given: Arguments, at: Context) -> Fact:
     value = given.positional[0] if given.positional else UNKNOWN
     if isinstance(value, Shaped) and value.axes:
         return size_of(value.axes[0])
+    if isinstance(value, Shaped) and value.axes == ():
+        run.report(at, CALL, "len: len() of a 0-d tensor", "try:   x.numel() for the number of its elements")
     if (length := run.special(value, "__len__", [], at)) is not None:
         return length
     items = items_of(value)
