@@ -294,10 +294,14 @@ def captured_brands(t: Type) -> list[Brand]:
     return list(dict.fromkeys([*known_brands(t), *t.accept(_Captured())]))
 
 
+_HOLDERS = ("builtins.set", "_contextvars.ContextVar", "queue.Queue", "queue.SimpleQueue", "asyncio.queues.Queue")
+"""Classes with one argument, which is the type of the values that they hold."""
+
+
 def _stored_type(put: Put, api: TypeChecker) -> ProperType | None:
     """Return the type of a place, or of the items of a container."""
     t = _expression_type(put.place, api)
-    if isinstance(t, Instance) and t.type.fullname in (*CONTAINERS, "builtins.set"):
+    if isinstance(t, Instance) and t.type.fullname in (*CONTAINERS, *_HOLDERS):
         return get_proper_type(t.args[-1]) if t.args else None
     is_unknown = t is None or isinstance(t, AnyType) or (isinstance(t, Instance) and t.type.fullname == OBJECT)
     return NoneType() if put.into and not is_unknown else t  # `opt.update(...)` puts nothing into a container

@@ -32,7 +32,8 @@ from mypy.nodes import (
 from branded.mypy.analysis.source.walk import walk
 from branded.mypy.rows.widening import flat_entries
 
-PUTTERS = {"add", "append", "appendleft", "extend", "insert", "put", "setdefault", "update"}
+PUTTERS = {"add", "append", "appendleft", "extend", "insert", "put", "put_nowait", "set", "setdefault"}
+PUTTERS |= {"update"}
 """Methods that put a value into a container."""
 SETTERS = {"builtins.setattr", "builtins.object.__setattr__"}
 VIEWS = {"builtins.vars", "builtins.getattr"}
@@ -73,7 +74,16 @@ def is_outside(put: Put, f: FuncDef | LambdaExpr, shared: Collection[str | None]
     root = root_of(put.place)
     if isinstance(root, NameExpr) and root is put.place and not put.into:  # `x = ...` binds a local name
         return root.kind == GDEF or root.name in _declared_names(f)
+    if put.into and isinstance(root, NameExpr) and _is_reset(root, f):
+        return False
     return outlives(root, f, shared) or (not is_again and _is_in_object(put.place, f))
+
+
+def _is_reset(variable: NameExpr, f: FuncDef | LambdaExpr) -> bool:
+    """Return whether a function takes a value back: `token = level.set(x)`, and then `level.reset(token)`."""
+    calls = [p.callee for p in walk(f.body) if isinstance(p, CallExpr) and isinstance(p.callee, MemberExpr)]
+    owners = [callee.expr for callee in calls if callee.name == "reset"]
+    return any(isinstance(e, NameExpr) and e.node is variable.node for e in owners)
 
 
 def _is_in_object(place: Expression, f: FuncDef | LambdaExpr) -> bool:

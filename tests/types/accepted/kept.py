@@ -1,6 +1,8 @@
 """Values of one example in places that do not outlive the call."""
 
+import queue
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
 from typing import assert_type
@@ -134,3 +136,18 @@ def sliced(a: Tensor) -> Tensor:
 
 
 assert_type(vmap(sliced)(x), Tensor)
+
+
+# --- a context variable that gets its value back, and a queue of the call
+level: ContextVar[Tensor] = ContextVar("level")
+
+
+def remembered(a: Tensor) -> Tensor:
+    token = level.set(a)
+    waiting: queue.Queue[Tensor] = queue.Queue()
+    waiting.put(level.get() * 2)
+    level.reset(token)
+    return waiting.get()
+
+
+assert_type(vmap(remembered)(x), Tensor)

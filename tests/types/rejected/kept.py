@@ -1,6 +1,8 @@
 """Values of one example that outlive their vmap, in a file whose annotations have no brands."""
 
+import queue
 from collections.abc import Callable
+from contextvars import ContextVar
 from functools import partial
 
 from tinygrad import Tensor
@@ -128,3 +130,17 @@ def keep_method(a: Tensor) -> Tensor:
 
 
 vmap(keep_method)(x)
+
+
+# --- in a context variable, and in a queue
+level: ContextVar[Tensor] = ContextVar("level")
+waiting: queue.Queue[Tensor] = queue.Queue()
+
+
+def remembered(a: Tensor) -> Tensor:
+    level.set(a)  # E: escape: a value that varies is kept in `level`, which outlives vmap
+    waiting.put(a * 2)  # E: escape: a value that varies is kept in `waiting`, which outlives vmap
+    return a
+
+
+vmap(remembered)(x)
