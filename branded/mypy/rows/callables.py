@@ -11,6 +11,7 @@ from mypy.erasetype import remove_instance_last_known_values
 from mypy.expandtype import expand_type
 from mypy.nodes import (
     ARG_POS,
+    ARG_STAR,
     ArgKind,
     CallExpr,
     Context,
@@ -40,6 +41,7 @@ from mypy.types import (
 from branded.mypy.axes.types import erase_axes
 from branded.mypy.codes import is_brand_code
 from branded.mypy.rows.algebra import (
+    CONTAINERS,
     TENSOR,
     UNKNOWN,
     VEC,
@@ -68,6 +70,8 @@ class Arg(NamedTuple):
 
 def synthetic_call(f: Expression, types: Sequence[Type], args: Sequence[Arg], context: Context) -> CallExpr:
     """Build the call `f(*args)`, with arguments of these types."""
+    if isinstance(f, LambdaExpr) and any(a.kind is ARG_STAR for a in args):
+        types, args = _unpacked(f, types, args)
     nodes: list[Expression] = [
         a.expression if isinstance(a.expression, LambdaExpr) else TempNode(t, context=context)
         for a, t in zip(args, types, strict=True)
@@ -75,6 +79,21 @@ def synthetic_call(f: Expression, types: Sequence[Type], args: Sequence[Arg], co
     call = CallExpr(f, nodes, [a.kind for a in args], [a.name for a in args])
     call.set_line(context)
     return call
+
+
+def _unpacked(f: LambdaExpr, types: Sequence[Type], args: Sequence[Arg]) -> tuple[list[Type], list[Arg]]:
+    """Replace `*xs` by one item for each parameter of a lambda: mypy infers the type of `xs` for the first one."""
+    each = [(t, a) for t, a in zip(types, args, strict=True) if a.kind is not ARG_STAR]
+    free = sum(k.is_positional() for k in f.arg_kinds) - sum(a.kind is ARG_POS for _, a in each)
+    found: list[tuple[Type, Arg]] = []
+    for t, a in zip(types, args, strict=True):
+        p = get_proper_type(t)
+        if a.kind is ARG_STAR and isinstance(p, Instance) and p.type.fullname in CONTAINERS:
+            found += [(p.args[0], Arg(p.args[0]))] * max(free, int(ARG_STAR in f.arg_kinds))
+            free = 0
+        else:
+            found.append((t, a))
+    return [t for t, _ in found], [a for _, a in found]
 
 
 def arguments_by_formal(f: CallableType, call: CallExpr, api: TypeChecker) -> list[list[Expression]]:
@@ -115,7 +134,7 @@ def types_in_context(
     f: Expression, types: Sequence[Type], args: Sequence[Arg], at: Context, api: TypeChecker
 ) -> list[Type]:
     """Return the types of arguments whose TypedDicts have the declared items: mypy compares these for equality."""
-    if not any(isinstance(get_proper_type(t), TypedDictType) for t in types):
+    if isinstance(f, LambdaExpr) or not any(isinstance(get_proper_type(t), TypedDictType) for t in types):
         return list(types)
     call = synthetic_call(f, types, args, at)
     formals = formal_of_each(f, call, api)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from mypy.nodes import Context
@@ -224,6 +224,10 @@ def _check_keys(run: FileState, value: Fact, way: Fact, what: str, at: Context, 
         _check_keys(run, held[k], ways[k], f"{what}[{k!r}]", at, option)
 
 
+def _count(values: Sequence[Fact], one: str, many: str = "") -> str:
+    return f"{len(values)} {one if len(values) == 1 else many or one + 's'}"
+
+
 def mapped_call(
     run: FileState,
     f: Fact,
@@ -245,6 +249,9 @@ def mapped_call(
     ways = items_of(in_axes)
     each = ways if ways is not None else [in_axes] * len(given.positional)
     if not given.exact or len(each) != len(given.positional):
+        if given.exact and not run.declared_only:
+            wrong = f"in_axes: {_count(each, 'axis', 'axes')} for {_count(given.positional, 'positional argument')}"
+            run.report(at, AXES, wrong, "try:   give one entry per positional argument")
         return UNKNOWN
     first, opened = len(run.stores), list_of([])
     for i, (value, way) in enumerate(zip(given.positional, each, strict=True), 1):

@@ -191,7 +191,9 @@ def axes_of_call(axes: Type, args: Sequence[Arg], exact: bool, context: Context,
                 f"axes:  {format_axes(tree)}",
                 "try:   give one entry per positional argument; keyword arguments are always mapped over axis 0",
             )
-        each = [UNKNOWN] * positional
+            each = []
+        first = next((i for i, a in enumerate(args) if a.kind != ARG_POS), positional)  # `*xs` has the others
+        each = [*each[:first], *[UNKNOWN] * positional][:positional]
     positional_axes, zero = iter(each), tree_of(None, api)
     shared = tree if isinstance(tree, NoneType) else UNKNOWN
     return [next(positional_axes) if a.kind == ARG_POS else shared if a.kind == ARG_STAR else zero for a in args]

@@ -175,3 +175,17 @@ class Sized:
 
 
 assert_type(vmap(lambda x: replace(Sized(x), value=x * 2, size=1).value)(X), Tensor)
+
+
+# --- a lambda of a number of arguments that is unknown
+def sums(*xs: Tensor) -> Tensor:
+    assert_type(vmap(lambda a, b: a + b, in_axes=(0,) * len(xs))(*xs), Tensor)
+    assert_type(vmap(lambda k, a, b: k * (a + b), in_axes=(None, 0, 0))(2.0, *xs), Tensor)
+    return vmap(lambda a, b: a + b)(*xs)
+
+
+def products(xs: list[Tensor]) -> Tensor:
+    return vmap(lambda a, b: a * b)(*xs)
+
+
+assert_type(sums(X, X) + products([X, X]), Tensor)

@@ -66,3 +66,15 @@ leaves[0] + leaves[1] + Tensor.ones(4)  # E: +: `3` differs from `4` at axis -1
 # --- sizes that are too small
 vmap(lambda x: x, chunk_size=0)(v)  # E: chunk_size: 0 is not a size
 vmap(lambda x: x, axis_size=-1)(v)  # E: axis_size: -1 is not a size
+
+# --- a number of axes that only the values show
+n = 3
+vmap(lambda x, y: x + y, in_axes=(0, None) * n)(v, v)  # E: in_axes: 6 axes for 2 positional arguments
+
+
+def zipped(*xs: Tensor) -> Tensor:
+    vmap(lambda k, x: k * x.item(), in_axes=(None, 0))(2.0, *xs)  # E: item: a value that varies over "x"
+    return vmap(lambda x, y: x + y, in_axes=(0,) * (len(xs) + 1))(*xs)  # E: in_axes: 3 axes for 2 positional
+
+
+zipped(v, v)
