@@ -43,8 +43,7 @@ def guard_hooks(select: Select) -> Select:
         if fullname in known:
             return known[fullname]
         hook = select(plugin, fullname)
-        by_mypy = partial(getattr(plugin.by_mypy, name), fullname)
-        guarded = partial(_run_hook, hook, by_mypy) if hook is not None else None
+        guarded = partial(_run_hook, hook, getattr(plugin.by_mypy, name), fullname) if hook is not None else None
         if fullname.startswith(LIBRARIES) and not plugin.is_daemon:
             known[fullname] = guarded
         return guarded
@@ -52,10 +51,10 @@ def guard_hooks(select: Select) -> Select:
     return cast(Select, selected)
 
 
-def _run_hook(hook: Hook, by_mypy: Callable[[], Hook | None], ctx: AnyContext) -> Any:
-    """Run a hook of the plugin; `by_mypy` returns mypy's own hook, which it may contain."""
+def _run_hook(hook: Hook, by_mypy: Callable[[str], Hook | None], fullname: str, ctx: AnyContext) -> Any:
+    """Run a hook of the plugin; `by_mypy` returns mypy's own hook for the name, which it may contain."""
     api = checker(ctx)
-    if is_silent_library(api.tree, api.errors) and by_mypy() is None:
+    if is_silent_library(api.tree, api.errors) and by_mypy(fullname) is None:
         return _default(ctx)
     if DIGEST not in api.tree.names:
         add_source_facts(api.tree)

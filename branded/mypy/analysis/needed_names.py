@@ -123,17 +123,16 @@ def _certain_calls(body: Sequence[ast.stmt]) -> Iterator[ast.Call]:
             return
 
 
+_NOT_CERTAIN = {ast.Lambda, ast.IfExp, ast.BoolOp, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp}
+"""The expressions whose parts may not run."""
+
+
 def _calls_in(e: ast.expr | None) -> Iterator[ast.Call]:
     """Find the calls in an expression that run whenever it is evaluated."""
-    match e:
-        case None | ast.Lambda() | ast.IfExp() | ast.BoolOp():
-            return
-        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
-            return
-        case ast.Call():
-            yield e
-    for part in children(e):
-        if isinstance(part, ast.keyword):
-            yield from _calls_in(part.value)
-        elif isinstance(part, ast.expr):
-            yield from _calls_in(part)
+    left: list[ast.AST] = [e] if e is not None else []
+    while left:
+        part = left.pop()
+        if type(part) not in _NOT_CERTAIN:
+            if isinstance(part, ast.Call):
+                yield part
+            left += reversed(children(part))

@@ -136,13 +136,15 @@ def inject_calls(tree: MypyFile, asks: CallableType, at: Context | None = None) 
     """
     is_untyped = is_untyped_module(tree)
     for body in _statements_to_mark(tree.defs):
-        for node in walk(body):
+        nodes = list(walk(body))
+        has_tests = any(map(_is_test, nodes))
+        for node in nodes:
             if type(node) is CallExpr and is_untyped:
                 _replace_typed_dict(node, asks)
                 inject_function(node, asks.fallback)
             elif type(node) is LambdaExpr and is_untyped:
                 find_calls(node)
-            if type(node) is Block:
+            if type(node) is Block and has_tests:
                 _inject_before_statements(node.body, asks, _first_after(at, node.body))
             elif type(node) in _COMPREHENSIONS:
                 _inject_conditions(node, asks)
@@ -214,6 +216,16 @@ def _inject_before_statements(statements: list[Statement], asks: CallableType, f
             mark = ExpressionStmt(call)
             mark.set_line(s)
             statements.insert(i, mark)
+
+
+_TESTS = {AssertStmt, ConditionalExpr, IfStmt, MatchStmt, WhileStmt}
+
+
+def _is_test(node: Node) -> bool:
+    """Return whether a node tests a value, so that a call may be injected before its statement."""
+    if type(node) is OpExpr or type(node) is UnaryExpr:
+        return node.op in ("and", "or", "not")
+    return type(node) in _TESTS
 
 
 _COMPREHENSIONS = {GeneratorExpr, DictionaryComprehension}

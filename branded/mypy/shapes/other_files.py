@@ -74,7 +74,7 @@ def _parse(module: MypyFile, api: TypeChecker) -> _Parsed:
     depend_on_source(module, api)
     if module not in _parsed:
         tree = parse(module.path, file_version(module.path))
-        _parsed[module] = _Parsed(tree if tree is not None else ast.Module([], []))
+        _parsed[module] = _Parsed(tree if tree is not None else ast.Module([], []), _converter(module, api))
     return _parsed[module]
 
 
@@ -115,6 +115,7 @@ class _Parsed:
     """A parsed file: its functions, methods and variables by name, and those that were used, in mypy's syntax."""
 
     tree: ast.Module
+    converter: ASTConverter
     made: dict[str, FuncDef] = field(default_factory=dict)
     values: dict[str, Expression] = field(default_factory=dict)
     frame: Variables = field(default_factory=Variables)
@@ -132,7 +133,7 @@ class _Parsed:
         if name not in self.values:
             if (source := self.variables.get(name)) is None:
                 return None
-            value = self.values[name] = _converter(module, api).visit(source)
+            value = self.values[name] = self.converter.visit(source)
             _resolve(value, [], (module.names, api.modules["builtins"].names))
             _paths.update(dict.fromkeys([value, *walk(value)], module.path))
         return self.values[name]
@@ -143,7 +144,8 @@ class _Parsed:
         if name not in self.made:
             if (source := self.sources.get(name)) is None:
                 return None
-            found = _convert(source, module, api)
+            found = self.converter.visit(source)
+            assert isinstance(found, FuncDef | Decorator)
             f = self.made[name] = found.func if isinstance(found, Decorator) else found
             _decorators[f] = found.original_decorators if isinstance(found, Decorator) else []
             _resolve(found, [], (module.names, api.modules["builtins"].names))
@@ -160,13 +162,6 @@ _parsed: dict[MypyFile, _Parsed] = new_cache()
 _decorators: dict[Context, list[Expression]] = new_cache()
 _paths: dict[Context, str] = new_cache()
 """The path of the file of each parsed node."""
-
-
-def _convert(source: Source, module: MypyFile, api: TypeChecker) -> FuncDef | Decorator:
-    """Return a function in mypy's syntax."""
-    f = _converter(module, api).visit(source)
-    assert isinstance(f, FuncDef | Decorator)
-    return f
 
 
 def _converter(module: MypyFile, api: TypeChecker) -> ASTConverter:

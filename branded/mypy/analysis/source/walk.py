@@ -55,6 +55,7 @@ _NAMES: dict[type[Node], str] = {
 }
 """The attributes of each kind of node that hold nodes. mypy's compiled visitors cannot be subclassed in Python."""
 _PARTS: dict[type, list[str]] = {kind: names.split() for kind, names in _NAMES.items()}
+_REVERSED: dict[type, list[str]] = {kind: names[::-1] for kind, names in _PARTS.items()}
 
 
 def own_parts(f: FuncDef | LambdaExpr) -> Iterator[Node]:
@@ -70,12 +71,15 @@ def walk(node: object) -> Iterator[Node]:
     left: list[object] = [node]
     while left:
         part = left.pop()
-        names = _PARTS.get(type(part))
+        if part is None:
+            continue
+        names = _REVERSED.get(type(part))
         if names is not None:
             nodes.append(part)  # type: ignore[arg-type]  # the keys are classes of nodes
-            left += [getattr(part, name) for name in reversed(names)]
+            for name in names:
+                left.append(getattr(part, name))
         elif isinstance(part, list | tuple):
-            left += reversed(part)
+            left += part[::-1]
         elif isinstance(part, Node):
             nodes.append(part)
     return iter(nodes)
