@@ -9,6 +9,7 @@ from typing import TypeGuard
 from mypy.checker import TypeChecker
 from mypy.errors import ErrorInfo
 from mypy.nodes import (
+    AssignmentStmt,
     Block,
     CallExpr,
     ComparisonExpr,
@@ -21,6 +22,7 @@ from mypy.nodes import (
     MemberExpr,
     NameExpr,
     Node,
+    OperatorAssignmentStmt,
     OpExpr,
     RaiseStmt,
     RefExpr,
@@ -44,6 +46,7 @@ from mypy.types import (
 )
 
 from branded.mypy.analysis.caches import new_cache
+from branded.mypy.analysis.function_source import describes_value
 from branded.mypy.analysis.reads import known_brands
 from branded.mypy.analysis.recheck import recheck_function
 from branded.mypy.analysis.source.walk import own_parts, walk
@@ -176,6 +179,10 @@ def _class_of(e: Expression, api: TypeChecker, within: FuncDef | LambdaExpr | No
     return t.type if isinstance(t, Instance) else None
 
 
+_MAY_STORE = {AssignmentStmt, CallExpr, ComparisonExpr, OperatorAssignmentStmt, OpExpr, RaiseStmt}
+"""The nodes that store or raise a value, or lose its brands."""
+
+
 def check_body_escapes(
     f: FuncDef | LambdaExpr, api: TypeChecker, shared: Collection[str | None], is_again: bool = False
 ) -> None:
@@ -189,6 +196,8 @@ def check_body_escapes(
     """
     part_ids = {id(part) for part in own_parts(f)}
     for part in walk(f.body):
+        if type(part) not in _MAY_STORE:
+            continue
         for put in find_stores(part):
             t = _captured_type(put.value, api)
             if t is None or not (brands := captured_brands(t)) or not is_outside(put, f, shared, is_again):
@@ -353,6 +362,16 @@ def _expression_text(e: Expression) -> str:
 def may_make_objects(f: Expression) -> TypeGuard[LambdaExpr]:
     """Return whether a mapped function is a lambda that calls a class or a function, which may return an object."""
     return isinstance(f, LambdaExpr) and any(
-        isinstance(e, CallExpr) and isinstance(e.callee, RefExpr) and e.callee.node is not None
+        isinstance(e, CallExpr) and isinstance(e.callee, RefExpr) and e.callee.node is not None and not _is_of_values(e)
         for e in walk([f.expr()])
     )
+
+
+def _is_of_values(call: CallExpr) -> bool:
+    """Return whether a call is of a function that takes and returns only tensors and numbers, or `vmap(lambda …)`."""
+    f = call.callee
+    assert isinstance(f, RefExpr)
+    if f.fullname == "branded.core.vmap.vmap":
+        return bool(call.args) and isinstance(call.args[0], LambdaExpr)
+    t = f.node.type if isinstance(f.node, FuncDef) else None
+    return isinstance(t, CallableType) and all(map(describes_value, (*t.arg_types, t.ret_type)))
