@@ -7,6 +7,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from functools import partial, wraps
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -69,7 +70,7 @@ def _run_hook(hook: Hook, by_mypy: Callable[[str], Hook | None], fullname: str, 
     try:
         return hook(ctx)
     except BaseException as error:
-        _restore_state(state)
+        _restore_state(api, state)
         # within a hook, mypy prints an internal error and all messages so far, and raises SystemExit
         cause = error.__context__ if isinstance(error, SystemExit) else error
         if isinstance(error, CompileError) or not isinstance(cause, Exception):
@@ -120,46 +121,48 @@ def _flushed_files(api: TypeChecker) -> set[str]:
     return _flushed[0][1]
 
 
-_State = tuple[list[list[Any]], list[int], list[tuple[Any, str, Any]]]
-"""Lists of mypy and their lengths, and values of its attributes."""
+_read_lists = attrgetter(
+    "scope.stack",
+    "return_types",
+    "dynamic_funcs",
+    "partial_types",
+    "_type_maps",
+    "errors._watchers",
+    "expr_checker.type_context",
+    "tscope.classes",
+    "tscope.functions",
+    "binder.frames",
+    "binder.options_on_return",
+    "binder.break_frames",
+    "binder.continue_frames",
+)
+_VALUES = (
+    "binder",
+    "no_partial_types",
+    "pass_num",
+    "current_node_deferred",
+    "expr_checker.is_callee",
+    "expr_checker.in_lambda_expr",
+    "expr_checker.expr_cache",
+    "tscope.module",
+    "tscope.function",
+    "tscope.ignored",
+)
+_read_values = attrgetter(*_VALUES)
+_State = tuple[tuple[list[Any], ...], list[int], tuple[Any, ...]]
+"""Lists of mypy's checker and their lengths, and values of its attributes."""
 
 
 def _state_of(api: TypeChecker) -> _State:
     """Return the state of mypy that an exception may leave changed; its context managers do not restore it."""
-    e, scope, binder = api.expr_checker, api.tscope, api.binder
-    lists: list[list[Any]] = [
-        api.scope.stack,
-        api.return_types,
-        api.dynamic_funcs,
-        api.partial_types,
-        api._type_maps,
-        api.errors._watchers,
-        e.type_context,
-        scope.classes,
-        scope.functions,
-        binder.frames,
-        binder.options_on_return,
-        binder.break_frames,
-        binder.continue_frames,
-    ]
-    values = [
-        (api, "binder", binder),
-        (api, "no_partial_types", api.no_partial_types),
-        (api, "pass_num", api.pass_num),
-        (api, "current_node_deferred", api.current_node_deferred),
-        (e, "is_callee", e.is_callee),
-        (e, "in_lambda_expr", e.in_lambda_expr),
-        (e, "expr_cache", e.expr_cache),
-        (scope, "module", scope.module),
-        (scope, "function", scope.function),
-        (scope, "ignored", scope.ignored),
-    ]
-    return lists, [len(x) for x in lists], values
+    lists = _read_lists(api)
+    return lists, list(map(len, lists)), _read_values(api)
 
 
-def _restore_state(state: _State) -> None:
+def _restore_state(api: TypeChecker, state: _State) -> None:
     lists, lengths, values = state
     for x, n in zip(lists, lengths, strict=True):
         del x[n:]
-    for owner, name, value in values:
-        setattr(owner, name, value)
+    for path, value in zip(_VALUES, values, strict=True):
+        owner, _, name = path.rpartition(".")
+        setattr(getattr(api, owner) if owner else api, name, value)

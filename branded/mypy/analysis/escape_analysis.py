@@ -50,7 +50,7 @@ from branded.mypy.analysis.function_source import describes_value
 from branded.mypy.analysis.reads import known_brands
 from branded.mypy.analysis.recheck import recheck_function
 from branded.mypy.analysis.source.walk import own_parts, walk
-from branded.mypy.analysis.stores import Put, find_stores, is_outside, outlives, shared_defaults
+from branded.mypy.analysis.stores import STORES, Put, find_stores, is_outside, outlives, shared_defaults
 from branded.mypy.analysis.untyped_modules import is_in_file
 from branded.mypy.codes import ERROR, ESCAPE, is_brand_code
 from branded.mypy.rows.algebra import CONTAINERS, Brand, hides_brands, occurs, row_of, row_variables
@@ -112,10 +112,10 @@ def _recheck_escapes(node: FuncDef, api: TypeChecker, names: Collection[str | No
 
 
 def _find_escapes(node: FuncDef, api: TypeChecker, names: Collection[str | None]) -> list[ErrorInfo]:
-    puts, calls = _stores_and_calls(node.body)
+    puts, calls, raised = _stores_calls_and_raises(node.body)
     if not isinstance(node.type, CallableType):
         return []
-    is_raised = any(isinstance(part, RaiseStmt) for part in own_parts(node))
+    is_raised = bool(raised) and any(isinstance(part, RaiseStmt) for part in own_parts(node))
     is_stored = any(is_outside(put, node, names) for put in puts)
     if is_raised or is_stored or any(_hands_over(c, node, api, names) for c in calls):
         copy = recheck_function(node, node.type, api, then=lambda copy: check_body_escapes(copy, api, names))
@@ -123,11 +123,15 @@ def _find_escapes(node: FuncDef, api: TypeChecker, names: Collection[str | None]
     return []
 
 
+_LOOKED_AT = {*STORES, CallExpr, RaiseStmt}
+
+
 @lru_cache(maxsize=1024)
-def _stores_and_calls(body: Block) -> tuple[list[Put], list[CallExpr]]:
-    """Return the stores in a body, and its calls that have arguments."""
-    parts = list(walk(body))
-    return [put for p in parts for put in find_stores(p)], [p for p in parts if isinstance(p, CallExpr) and p.args]
+def _stores_calls_and_raises(body: Block) -> tuple[list[Put], list[CallExpr], list[RaiseStmt]]:
+    """Return the stores in a body, its calls that have arguments, and its `raise` statements."""
+    parts = [p for p in walk(body) if type(p) in _LOOKED_AT]
+    calls = [p for p in parts if isinstance(p, CallExpr) and p.args]
+    return [put for p in parts for put in find_stores(p)], calls, [p for p in parts if isinstance(p, RaiseStmt)]
 
 
 def _hands_over(
@@ -138,7 +142,7 @@ def _hands_over(
     owner = [call.callee.expr] if isinstance(call.callee, MemberExpr) and n_bound else []
     if node is None or not is_in_file(node, api) or not any(outlives(e, f, names) for e in [*owner, *call.args]):
         return False
-    puts, calls = _stores_and_calls(node.body)
+    puts, calls, _ = _stores_calls_and_raises(node.body)
     return any(is_outside(put, node, node.arg_names) for put in puts) or any(
         _hands_over(c, node, api, node.arg_names, most - 1) for c in calls
     )

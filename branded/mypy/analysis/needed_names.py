@@ -69,13 +69,13 @@ def _find_needs(f: FuncDef, api: TypeChecker, depth: int) -> list[Need]:
 
 
 def _needs_of(source: ast.FunctionDef, f: FuncDef, module: MypyFile, api: TypeChecker, depth: int) -> Iterator[Need]:
-    local = local_names(source)
     for call in _certain_calls(source.body):
         root = call.func
         while isinstance(root, ast.Attribute):
             root = root.value
-        if not isinstance(root, ast.Name):
+        if not isinstance(root, ast.Name) or not (root.id in module.names or f.info):
             continue
+        local = local_names(source)
         if f.info and bound_count(f) and root.id == f.arg_names[0] and isinstance(call.func, ast.Attribute):
             symbol = f.info.get(call.func.attr) if call.func.value is root else None
         else:

@@ -48,6 +48,10 @@ class Put(NamedTuple):
     into: bool = False
 
 
+STORES = (AssignmentStmt, OperatorAssignmentStmt, CallExpr)
+"""The kinds of nodes that may store a value."""
+
+
 def find_stores(node: Node) -> Iterator[Put]:
     """Find the values that a node stores, and their places."""
     match node:

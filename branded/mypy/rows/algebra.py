@@ -7,6 +7,7 @@ or a type variable bounded by `Brand`; vmap creates such variables, and users de
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TypeGuard
 
 from mypy.maptype import map_instance_to_supertype
@@ -48,6 +49,8 @@ CONTAINERS = frozenset(
 _NUMBERS = {"builtins.bool", "builtins.float", "builtins.int", "builtins.str"}
 UNKNOWN = AnyType(TypeOfAny.special_form)
 Brand = ProperType
+_WITH_BRANDS = TypeVarType, UnionType
+"""Rows that are certainly not empty; most rows are of these kinds."""
 Change = Callable[[list[Brand]], Iterable[Type]]
 """A function from the brands of a row to the new brands."""
 
@@ -79,6 +82,8 @@ def brands_in_row(row: Type) -> list[Brand]:
 def union_row(brands: Iterable[Type]) -> Type:
     """Return the row of these brands. Type variables are not subtypes of each other, so they need no simplification."""
     row = list(brands)
+    if len(row) == 1 and isinstance(row[0], TypeVarType | Instance):
+        return row[0]
     if all(isinstance(b, TypeVarType) for b in row):
         return UnionType.make_union(list(dict.fromkeys(row)))
     return make_simplified_union(row)
@@ -102,7 +107,9 @@ def as_vec(t: Instance) -> Instance:
 
 def vec_to_tensor(t: Instance) -> Instance:
     """Return Tensor for `Vec[Never, Tensor]`, the inverse of `as_vec`; other types are unchanged."""
-    base = get_proper_type(t.args[1]) if t.type.fullname == VEC and len(t.args) == 2 else None
+    if t.type.fullname != VEC or len(t.args) != 2 or isinstance(t.args[0], _WITH_BRANDS):
+        return t
+    base = get_proper_type(t.args[1])
     return base if isinstance(base, Instance) and as_vec(base) == t else t
 
 
@@ -142,6 +149,8 @@ def change(
         return t.copy_modified(args=_change_args(t.alias.alias_tvars, t.args, f)) if each_row(t) else leaf(t)
     t = get_proper_type(t)
     if isinstance(t, Instance) and t.type.fullname == VEC:  # the most frequent case
+        if f is keep_row and isinstance(t.args[0], TypeVarType):
+            return end(t)
         row = union_row(f(brands_in_row(t.args[0])))
         return end(t if row == t.args[0] else t.copy_modified(args=[row, *t.args[1:]]))
     match t:
@@ -298,9 +307,9 @@ def occurs(brand: Brand, t: Type) -> bool:
     if isinstance(t, TypeVarType):
         return t == brand
     if isinstance(t, Instance):
-        return t.type.fullname != AXES and (t == brand or any(occurs(brand, a) for a in t.args))
+        return t.type.fullname != AXES and (t == brand or any(map(partial(occurs, brand), t.args)))
     if isinstance(t, UnionType):
-        return any(occurs(brand, i) for i in t.items)
+        return any(map(partial(occurs, brand), t.items))
     return not isinstance(t, AnyType | NoneType | UninhabitedType) and t.accept(_Occurs(brand))
 
 
@@ -322,4 +331,4 @@ def hides_brands(t: Type) -> bool:
 def row_variables(f: CallableType) -> list[TypeVarType]:
     """Return the variables of rows; a variable that occurs in `Axes` alone is the name of an axis."""
     rows = [v for v in f.variables if isinstance(v, TypeVarType) and is_row(v)]
-    return [v for v in rows if any(occurs(v, t) for t in (*f.arg_types, f.ret_type))]
+    return [v for v in rows if any(map(partial(occurs, v), (*f.arg_types, f.ret_type)))]

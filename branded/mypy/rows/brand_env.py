@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 from mypy.checker import TypeChecker
 from mypy.errorcodes import ErrorCode
@@ -69,15 +69,25 @@ times_told = [0]
 """The number of calls of `fail_at_once`, which mypy's error watchers do not see."""
 
 
-@contextmanager
-def trying(api: TypeChecker) -> Iterator[ErrorWatcher]:
-    """Suppress errors inside the block; the watcher collects them."""
-    with api.msg.filter_errors(save_filtered_errors=True) as errors:
+class _Trial:
+    """A block whose errors are suppressed; mypy's watcher collects them. `contextmanager` takes three times as long."""
+
+    __slots__ = ("watcher",)
+
+    def __init__(self, api: TypeChecker) -> None:
+        self.watcher = api.msg.filter_errors(save_filtered_errors=True)
+
+    def __enter__(self) -> ErrorWatcher:
+        errors = self.watcher.__enter__()
         _trials.append(errors)
-        try:
-            yield errors
-        finally:
-            _trials.pop()
+        return errors
+
+    def __exit__(self, *raised: Any) -> None:
+        _trials.pop()
+        self.watcher.__exit__(*raised)
+
+
+trying = _Trial
 
 
 @contextmanager

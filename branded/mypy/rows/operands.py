@@ -32,6 +32,7 @@ from branded.mypy.rows.algebra import (
     Brand,
     has_rows,
     is_a,
+    is_row,
     occurs,
     row_of,
     row_variables,
@@ -61,8 +62,12 @@ def operand_signature(ctx: FunctionSigContext | MethodSigContext, any_is_plain: 
     sig, api = ctx.default_signature, checker(ctx)
     cache_in_body(api)
     solution: dict[TypeVarId, Type] = {}
-    for v in row_variables(sig):
+    for v in sig.variables:
+        if not isinstance(v, TypeVarType) or not is_row(v):
+            continue
         formals = [(t, actuals) for t, actuals in zip(sig.arg_types, ctx.args, strict=False) if occurs(v, t)]
+        if not formals and not occurs(v, sig.ret_type):
+            continue  # a variable that occurs in `Axes` alone is the name of an axis
         entries = [e for _, actuals in formals for e in flat_entries(actuals)]
         if not all(_is_whole_row(v, t) for t, _ in formals) or any(map(is_deep, entries)):
             continue
@@ -70,8 +75,11 @@ def operand_signature(ctx: FunctionSigContext | MethodSigContext, any_is_plain: 
             continue
         rows = [_argument_brands(t) for t in types]
         united = union_row(b for row in rows for b in row)
-        is_exact = not rows or any(is_same_type(union_row(row), united) for row in rows)
-        if sig.is_type_obj() and is_exact and not _is_unpacked(api):
+        if (
+            sig.is_type_obj()
+            and (not rows or any(is_same_type(union_row(row), united) for row in rows))
+            and not _is_unpacked(api)
+        ):
             continue  # mypy infers the row from the context too: an object may have more brands than its parts
         solution[v.id] = united
     return (

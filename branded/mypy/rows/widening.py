@@ -34,13 +34,14 @@ def flat_entries(expressions: Sequence[Expression]) -> Iterator[Expression]:
 def accept_narrower(sig: CallableType, ctx: Call) -> CallableType:
     """Return the signature of a call that also accepts containers with narrower rows than declared."""
     types = list(sig.arg_types)
+    is_changed = False
     for i, (wanted, actuals) in enumerate(zip(sig.arg_types, ctx.args, strict=False)):
         if len(actuals) == 1 and is_container(wanted) and not isinstance(actuals[0], ListExpr | TupleExpr | DictExpr):
             with trying(checker(ctx)):
                 t = checker(ctx).get_expression_type(actuals[0])
             if is_narrower(t, wanted):
-                types[i] = t
-    return sig.copy_modified(arg_types=types)
+                types[i], is_changed = t, True
+    return sig.copy_modified(arg_types=types) if is_changed else sig
 
 
 def is_container(t: Type) -> bool:

@@ -160,6 +160,7 @@ class Transforms:
     def __init__(self, scope: OpenBrands, lookup: Callable[[str], SymbolTableNode | None]) -> None:
         self.scope, self._lookup = scope, lookup
         self._stored: dict[str, CallExpr] = {}
+        self._plainest_of: dict[str, CallableType] = new_cache()
         self._accepting: dict[tuple[bool, bool], tuple[CallableType, CallableType]] = new_cache()
         """The last overload of vmap, and its signature for a vmap that is called immediately or is not."""
 
@@ -196,10 +197,14 @@ class Transforms:
 
     def _plainest(self, sig: CallableType) -> CallableType:
         """Return the overload that preserves the type of `f`, not one of those for other checkers."""
-        symbol = self._lookup(VMAP) if sig.unpack_kwargs else None
-        t = get_proper_type(symbol.node.type) if symbol and isinstance(symbol.node, OverloadedFuncDef) else None
-        items = t.items if isinstance(t, Overloaded) else []
-        return next((i for i in items if not i.unpack_kwargs), sig)
+        if not sig.unpack_kwargs:
+            return sig
+        if VMAP not in self._plainest_of:
+            symbol = self._lookup(VMAP)
+            t = get_proper_type(symbol.node.type) if symbol and isinstance(symbol.node, OverloadedFuncDef) else None
+            items = t.items if isinstance(t, Overloaded) else []
+            self._plainest_of.update((VMAP, i) for i in items if not i.unpack_kwargs)
+        return self._plainest_of.get(VMAP, sig)
 
     def result(self, ctx: FunctionContext) -> Type:
         """Return the type of `vmap(f)`, `@vmap`, or the decorator `vmap(in_axes=…)`."""
