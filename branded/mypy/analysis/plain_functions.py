@@ -28,6 +28,7 @@ from mypy.nodes import (
     Expression,
     FuncDef,
     LambdaExpr,
+    ListExpr,
     MemberExpr,
     Node,
     ReturnStmt,
@@ -93,6 +94,7 @@ from branded.mypy.rows.brand_env import (
 )
 from branded.mypy.rows.callables import arguments_by_formal
 from branded.mypy.rows.operands import is_deep, partly_batched_dict, without_name
+from branded.mypy.rows.widening import flat_entries
 
 MOST = 16
 """The maximum number of checks per function. After them, the result varies over the brands of all arguments."""
@@ -312,8 +314,8 @@ class Instances:
     def _rows(self, expressions: Sequence[Expression], api: TypeChecker) -> list[Brand]:
         rows: list[Brand] = []
         for e in expressions:
-            if isinstance(e, DictExpr) and not is_deep(e):  # mypy's join of its values may have no rows
-                rows += self._rows([part for item in e.items for part in item if part is not None], api)
+            if isinstance(e, DictExpr | ListExpr) and not is_deep(e):  # mypy's join of the entries may have no rows
+                rows += self._rows(list(flat_entries([e])), api)
             elif not isinstance(e, LambdaExpr) and not is_deep(e):
                 with trying(api):
                     rows += rows_in(api.get_expression_type(e))

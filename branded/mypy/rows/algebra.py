@@ -11,7 +11,7 @@ from functools import partial
 from typing import TypeGuard
 
 from mypy.maptype import map_instance_to_supertype
-from mypy.nodes import TypeInfo
+from mypy.nodes import TypeAlias, TypeInfo
 from mypy.type_visitor import TypeQuery
 from mypy.typeops import make_simplified_union
 from mypy.types import (
@@ -146,7 +146,11 @@ def change(
     if is_shared(axes):
         return t
     if isinstance(t, TypeAliasType) and t.is_recursive and t.alias is not None:
-        return t.copy_modified(args=_change_args(t.alias.alias_tvars, t.args, f)) if each_row(t) else leaf(t)
+        if not (rows := each_row(t)):
+            return leaf(t)
+        if any(map(is_row, t.alias.alias_tvars)):
+            return t.copy_modified(args=_change_args(t.alias.alias_tvars, t.args, f))
+        return _change_recursive(t.alias, t, rows, f, leaf, end)
     t = get_proper_type(t)
     if isinstance(t, Instance) and t.type.fullname == VEC:  # the most frequent case
         if f is keep_row and isinstance(t.args[0], TypeVarType):
@@ -183,6 +187,33 @@ def change(
     return leaf(t)
 
 
+_changed_aliases: dict[TypeAlias, dict[tuple[object, ...], TypeAliasType]] = new_cache()
+_unchanged: dict[TypeAlias, TypeAliasType] = new_cache()
+
+
+def _change_recursive(
+    alias: TypeAlias,
+    t: TypeAliasType,
+    rows: Sequence[list[Brand]],
+    f: Change,
+    leaf: Callable[[Type], Type],
+    end: Callable[[Instance], Instance],
+) -> Type:
+    """Change the rows in a type that contains itself, `Nested = Tensor | Sequence["Nested"]`: it is a new alias."""
+    wanted = [union_row(f(row)) for row in rows]
+    original = _unchanged.get(alias, t)
+    if original.alias is None or [union_row(row) for row in each_row(original)] == wanted:
+        return original
+    known, key = _changed_aliases.setdefault(original.alias, {}), (*t.args, *wanted, leaf, end)
+    if key not in known:
+        copy = TypeAlias(alias.target, alias.fullname, alias.module, alias.line, alias.column)
+        copy._is_recursive = True
+        known[key] = TypeAliasType(copy, [])
+        _unchanged[copy] = original
+        copy.target = change(get_proper_type(t), f, UNKNOWN, leaf, end)
+    return known[key]
+
+
 def add_brands(t: Type, brands: Sequence[Type]) -> Type:
     """Add brands to all rows of a tree."""
     return change(t, lambda row: [*row, *brands])
@@ -205,9 +236,13 @@ def each_row(t: Type) -> list[list[Brand]]:
     return rows
 
 
-def _find_rows(t: Type, rows: list[list[Brand]]) -> None:
+def _find_rows(t: Type, rows: list[list[Brand]], open_aliases: tuple[TypeAlias, ...] = ()) -> None:
     if isinstance(t, TypeAliasType) and t.is_recursive and t.alias is not None:
-        return _find_row_args(t.alias.alias_tvars, t.args, rows)
+        if any(map(is_row, t.alias.alias_tvars)):
+            return _find_row_args(t.alias.alias_tvars, t.args, rows)
+        if t.alias in open_aliases:
+            return None
+        open_aliases = (*open_aliases, t.alias)
     t = get_proper_type(t)
     below: Iterable[Type] = ()
     if isinstance(t, Instance):
@@ -230,7 +265,7 @@ def _find_rows(t: Type, rows: list[list[Brand]]) -> None:
     elif isinstance(t, TypedDictType):
         below = t.items.values()
     for item in below:
-        _find_rows(item, rows)
+        _find_rows(item, rows, open_aliases)
     if isinstance(t, TypedDictType):
         _find_row_args(t.fallback.type.defn.type_vars, t.fallback.args, rows)
     return None

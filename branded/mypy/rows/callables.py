@@ -18,6 +18,7 @@ from mypy.nodes import (
     DictExpr,
     Expression,
     LambdaExpr,
+    ListExpr,
     RefExpr,
     StrExpr,
     TempNode,
@@ -31,6 +32,7 @@ from mypy.types import (
     Overloaded,
     TupleType,
     Type,
+    TypeAliasType,
     TypedDictType,
     TypeVarId,
     UninhabitedType,
@@ -107,9 +109,16 @@ def arguments_by_formal(f: CallableType, call: CallExpr, api: TypeChecker) -> li
 def type_for(formal: Type | None, e: Expression, scope: OpenBrands, api: TypeChecker) -> Type:
     """Return the type of an argument; a display for a TypedDict has its name, and the types of its own values.
 
+    A display for a type that contains itself has the type of that context: mypy's join of its entries is `object`.
+
     A transform calls the function with other types than those of the display, so mypy cannot check it in this context.
     """
     t, p = api.get_expression_type(e), get_proper_type(formal) if formal is not None else None
+    is_nested = isinstance(formal, TypeAliasType) and formal.is_recursive and not rows_in(formal)
+    if is_nested and isinstance(e, ListExpr | DictExpr | TupleExpr):
+        with trying(api) as found:
+            in_context = api.get_expression_type(e, type_context=formal)
+        return t if found.has_new_errors() else in_context
     if isinstance(e, TupleExpr) and isinstance(p, TupleType) and len(e.items) == len(p.items):
         return TupleType(
             [type_for(f, i, scope, api) for f, i in zip(p.items, e.items, strict=True)], p.partial_fallback

@@ -31,6 +31,7 @@ from branded.mypy.shapes.values import (
     Tuple,
     Wrapped,
     brands_of,
+    change_leaves,
     is_number,
     is_tree,
     items_of,
@@ -138,7 +139,7 @@ def map_leaves(value: Fact, leaf: Callable[[Fact], Fact]) -> Fact:
     if isinstance(value, Tuple):
         return Tuple(tuple(map_leaves(item, leaf) for item in value.items))
     if isinstance(value, Mutable) and value.items is not None and is_tree(value):
-        return value.with_items({k: map_leaves(v, leaf) for k, v in value.items.items()})
+        return change_leaves(value, value.items, lambda _, item: map_leaves(item, leaf))
     return leaf(value)
 
 

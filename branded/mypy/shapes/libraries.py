@@ -12,6 +12,7 @@ from branded.mypy.axes.types import is_named, known_length
 from branded.mypy.codes import ERROR, RANDOMNESS, TREE
 from branded.mypy.rows.algebra import TENSOR
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
+from branded.mypy.rows.static_fields import static_fields
 from branded.mypy.shapes import loops, mapping, tensors
 from branded.mypy.shapes.axes import format_axes, format_axis
 from branded.mypy.shapes.brands import UNBATCHED, of_collective
@@ -169,7 +170,7 @@ def _map_tree(run: FileState, f: Fact, trees: Sequence[Fact], at: Context) -> Fa
             return UNKNOWN
         mapped = {k: _map_tree(run, f, [i[k] for i in known], at) for k in known[0]}
         if isinstance(first, Mutable):
-            return first.with_items(mapped)
+            return first.with_items((first.items or {}) | mapped)
         return Tuple(tuple(mapped.values()))
     return run.call(f, Arguments(list(trees)), at) if first is not UNKNOWN else UNKNOWN
 
@@ -200,7 +201,10 @@ def _differs(first: Fact, other: Fact) -> bool:
 def _children(value: Fact) -> dict[object, Fact] | None:
     if isinstance(value, Tuple):
         return dict(enumerate(value.items))
-    return value.items if isinstance(value, Mutable) and is_tree(value) else None
+    if not isinstance(value, Mutable) or not is_tree(value) or value.items is None:
+        return None
+    static = static_fields(value.info) if value.info is not None else ()
+    return {k: v for k, v in value.items.items() if k not in static}
 
 
 def decorate(run: FileState, decorator: Fact, f: Fact, at: Context) -> Fact:

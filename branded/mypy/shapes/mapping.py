@@ -41,6 +41,7 @@ from branded.mypy.shapes.values import (
     Wrapped,
     as_number,
     brands_of,
+    change_leaves,
     is_number,
     is_tree,
     items_of,
@@ -199,11 +200,13 @@ def change(value: Fact, way: Fact, leaf: Leaf, what: str = "the result", numbers
     if isinstance(value, Tuple):
         return Tuple(tuple(below(i, item, i) for i, item in enumerate(value.items)))
     if isinstance(value, Mutable) and value.items is not None and is_tree(value):
-        held = value.items
-        if value.is_declared:
-            held = {k: map_leaves(v, lambda x: Shaped(None, brands_of(x))) for k, v in held.items()}
-        items = {k: below(k, item, n) for n, (k, item) in enumerate(held.items())}
-        return value.with_items(items)
+        places = {k: n for n, k in enumerate(value.items)}
+
+        def changed(k: object, item: Fact) -> Fact:
+            held = map_leaves(item, lambda x: Shaped(None, brands_of(x))) if value.is_declared else item
+            return below(k, held, places[k])
+
+        return change_leaves(value, value.items, changed)
     return UNKNOWN
 
 

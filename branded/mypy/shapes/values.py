@@ -11,6 +11,7 @@ from mypy.types import AnyType, Type
 
 from branded.mypy.axes.types import known_length
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
+from branded.mypy.rows.static_fields import static_fields
 
 
 class Fact:
@@ -224,6 +225,12 @@ def is_tree(value: Mutable) -> bool:
     info = value.info
     is_record = info is not None and (info.is_named_tuple or "dataclass" in info.metadata)
     return value.kind in ("list", "dict") or is_record
+
+
+def change_leaves(value: Mutable, items: dict[object, Fact], change: Callable[[object, Fact], Fact]) -> Mutable:
+    """Return an object, a list or a dict with changed items; static fields of a dataclass keep their values."""
+    static = static_fields(value.info) if value.info is not None else ()
+    return value.with_items({k: v if k in static else change(k, v) for k, v in items.items()})
 
 
 def brands_of(value: Fact | None) -> frozenset[FollowedBrand]:
