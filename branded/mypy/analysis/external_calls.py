@@ -22,12 +22,23 @@ from mypy.nodes import (
     TypeInfo,
 )
 from mypy.plugin import FunctionContext, FunctionSigContext, MethodContext, MethodSigContext
-from mypy.types import AnyType, CallableType, Instance, TupleType, Type, TypeOfAny, UnionType, get_proper_type
+from mypy.types import (
+    AnyType,
+    CallableType,
+    Instance,
+    NoneType,
+    TupleType,
+    Type,
+    TypedDictType,
+    TypeOfAny,
+    UnionType,
+    get_proper_type,
+)
 
 from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.reads import TEXTS, item_type, known_brands, reject_batched
 from branded.mypy.codes import OPERAND, READ
-from branded.mypy.rows.algebra import add_brands, as_vec, row_of
+from branded.mypy.rows.algebra import CONTAINERS, add_brands, as_vec, row_of
 from branded.mypy.rows.brand_env import checker, trying
 from branded.mypy.rows.callables import Arg, synthetic_call
 from branded.mypy.rows.injected_calls import is_silent_library
@@ -98,6 +109,8 @@ def reject_batched_arguments(ctx: FunctionSigContext | MethodSigContext) -> Call
         return sig.copy_modified(arg_types=types)
     if key is not None:
         compared = [_key_type(key, compared, ctx)]
+    elif name.startswith("builtins."):
+        compared = [_without_values(t) for t in compared]
     for t in compared:
         if known_brands(t) and name not in OF_ITSELF:
             code, says = error_text(name)
@@ -109,6 +122,19 @@ def reject_batched_arguments(ctx: FunctionSigContext | MethodSigContext) -> Call
             kinds = [ARG_NAMED_OPT if k == ARG_NAMED else k for k in sig.arg_kinds]  # an overload may need a key
             return sig.copy_modified(arg_types=[anything] * len(kinds), arg_kinds=kinds, ret_type=result)
     return sig
+
+
+_ITEMS = ("_collections_abc.dict_items", "typing.ItemsView")
+
+
+def _without_values(t: Type) -> Type:
+    """Return the type of the keys of a dict or its items, which are all that a comparison reads; else the type."""
+    p = get_proper_type(t)
+    if isinstance(p, TypedDictType):
+        return NoneType()
+    if isinstance(p, Instance) and len(p.args) == 2 and p.type.fullname in (*CONTAINERS, *_ITEMS):
+        return p.args[0]
+    return t
 
 
 def _key_type(key: Expression, types: Sequence[Type], ctx: FunctionSigContext | MethodSigContext) -> Type:

@@ -45,6 +45,17 @@ CONTAINERS = frozenset(
     for name in names
 )
 """The generic classes in which vmap looks for tensors."""
+STREAMS = frozenset(
+    f"{module}.{name}"
+    for module, names in {
+        "builtins": ("enumerate", "filter", "map", "reversed", "zip"),
+        "_collections_abc": ("dict_items", "dict_values"),
+        "typing": ("Iterable", "Iterator", "Generator", "Collection", "Reversible", "ItemsView", "ValuesView"),
+    }.items()
+    for name in names
+)
+"""Other classes whose entries may be tensors, as parameters and results of functions."""
+_WITH_ENTRIES = CONTAINERS | STREAMS
 
 _NUMBERS = {"builtins.bool", "builtins.float", "builtins.int", "builtins.str"}
 UNKNOWN = AnyType(TypeOfAny.special_form)
@@ -122,11 +133,15 @@ def row_of(t: Type) -> list[Brand] | None:
     return brands_in_row(vec.args[0]) if vec is not None and vec.type.fullname == VEC else None
 
 
+def _as_is(t: Type) -> Type:
+    return t
+
+
 def change(
     t: Type,
     f: Change,
     axes: Type = UNKNOWN,
-    leaf: Callable[[Type], Type] = lambda t: t,
+    leaf: Callable[[Type], Type] = _as_is,
     end: Callable[[Instance], Instance] = vec_to_tensor,
 ) -> Type:
     """Change all rows of a tree, except where `axes`, a prefix of the tree, is None.
@@ -135,7 +150,8 @@ def change(
         t: The type of a tree.
         f: A function from the brands of a row to the new brands.
         axes: A tree of axes, as `in_axes.tree_of` returns it.
-        leaf: A function applied to types that are not containers and have no row.
+        leaf: A function applied to types that are not containers and have no row. If it is given, iterators and other
+            streams are leaves, too: a transform does not map their entries.
         end: A function applied to each visited Vec, changed or not. By default a Vec with the empty row becomes a
             Tensor.
 
@@ -175,6 +191,8 @@ def change(
             return make_simplified_union([change(i, f, axes, leaf, end) for i in t.items])
         case Instance() if t.type.fullname in CONTAINERS:
             return t.copy_modified(args=[*t.args[:-1], *(change(a, f, UNKNOWN, leaf, end) for a in t.args[-1:])])
+        case Instance() if leaf is _as_is and t.type.fullname in STREAMS:
+            return t.copy_modified(args=[change(a, f, UNKNOWN, leaf, end) for a in t.args])
         case Instance() if has_rows((old := as_vec(t)).type):
             args = _change_args(old.type.defn.type_vars, old.args, f)
             if _is_generic_tree(old):
@@ -248,7 +266,7 @@ def _find_rows(t: Type, rows: list[list[Brand]], open_aliases: tuple[TypeAlias, 
     if isinstance(t, Instance):
         if t.type.fullname == VEC:  # the most frequent case
             rows.append(brands_in_row(t.args[0]))
-        elif t.type.fullname in CONTAINERS:
+        elif t.type.fullname in _WITH_ENTRIES:
             below = t.args
         elif t.type.fullname == TENSOR and _is_vec_class(t.type):
             rows.append([])

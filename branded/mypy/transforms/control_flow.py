@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from mypy.nodes import Expression, ListExpr, TempNode, TupleExpr
+from mypy.checker import TypeChecker
+from mypy.nodes import Expression, IndexExpr, IntExpr, ListExpr, StarExpr, TupleExpr
 from mypy.types import AnyType, CallableType, Instance, NoneType, TupleType, Type, get_proper_type
 
 from branded.mypy.axes.mapped_axis import Mapped
@@ -179,23 +180,35 @@ def cond(call: TransformCall) -> Type:
 def switch(call: TransformCall) -> Type:
     """Return the type of `switch(index, branches, *operands)`."""
     expression = call.expression("branches")
-    branches: list[Expression] = []
+    branches = list[Expression]()
     if isinstance(expression, ListExpr | TupleExpr):
-        branches = list(expression.items)
-        if not branches:
+        if not expression.items:
             return call.fail(CARRY, "there are no branches", "try:   pass a sequence of functions")
+        branches = [e for item in expression.items for e in _entries(item, call.api)]
     elif expression is not None:
-        t = get_proper_type(call.api.get_expression_type(expression))
-        items = t.items if isinstance(t, TupleType) else _item_types(t)
-        branches = [TempNode(i, context=call.at) for i in items]
+        branches = _entries(StarExpr(expression), call.api)
+    indexed = [e for e in branches if isinstance(e, IndexExpr)]
+    if any(is_a(call.api.get_expression_type(e), "builtins.function") for e in indexed):
+        return UNKNOWN  # the common type of functions with different types
     return _branch_type(
         call, "index", ("index", "str float bool"), [f"branches[{i}]" for i in range(len(branches))], branches
     )
 
 
-def _item_types(t: Type) -> Sequence[Type]:
-    t = get_proper_type(t)
-    return t.args[-1:] if isinstance(t, Instance) and t.type.fullname in CONTAINERS else []
+def _entries(e: Expression, api: TypeChecker) -> list[Expression]:
+    """Return the branches that an entry of a list stands for: the function, or `fs[0]` for `*fs`."""
+    if not isinstance(e, StarExpr):
+        return [e]
+    t = get_proper_type(api.get_expression_type(e.expr))
+    is_sequence = isinstance(t, Instance) and t.type.fullname in CONTAINERS
+    count = len(t.items) if isinstance(t, TupleType) else int(is_sequence)
+    entries = list[Expression]()
+    for i in range(count):
+        entry = IndexExpr(e.expr, IntExpr(i))
+        for node in (entry, entry.index):
+            node.set_line(e.expr)
+        entries.append(entry)
+    return entries
 
 
 def _branch_type(

@@ -67,6 +67,7 @@ from branded.mypy.rows.algebra import (
 from branded.mypy.rows.brand_env import OpenBrands, add_errors, checker, fail, show, trying
 from branded.mypy.rows.callables import Arg, synthetic_call, types_in_context
 from branded.mypy.rows.leaves import NUMBERS, fields_of, optional_items, replace_leaves
+from branded.mypy.transforms.example_call import called_function
 from branded.mypy.transforms.options import MAPPED
 
 
@@ -121,7 +122,8 @@ class TransformCall:
 
     def result(self, f: Expression, types: Sequence[Type]) -> Type:
         """Return the type of `f(*types)`, and report errors."""
-        return result_type(f, [Arg(t) for t in types], self.at, self.api)
+        args = [Arg(t) for t in types]
+        return result_type(called_function(f, types, args, self.at, self.scope, self.api), args, self.at, self.api)
 
     def trial(self, f: Expression, types: Sequence[Type]) -> Type:
         """Return the type of `f(*types)` silently."""

@@ -30,7 +30,7 @@ def stacked_result(inside: Type, out_axes: Type, mapped: Mapped, is_told: bool) 
             wrong = f"out_axes: {where} is {why}, which cannot be stacked"
             fail(api, context, AXIS_TYPE, wrong, "try:   use out_axes=None for this result")
         return outside
-    name, bare = show(brand, api), change(inside, drop_brands(lambda b: b == brand))
+    name, bare = show(brand, api), change(inside, drop_brands(lambda b: b == brand), leaf=lambda t: t)
     if not occurs(brand, bare):
         if is_told:  # such as a collective whose name is not open
             return bare

@@ -1,8 +1,8 @@
-"""Trees of tensors without brands: types that contain themselves, and classes with static fields."""
+"""Trees of tensors without brands: nested types, static fields, iterables and sorted dicts."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence, ValuesView
 from dataclasses import dataclass
-from typing import Annotated, TypeAlias
+from typing import Annotated, TypeAlias, TypedDict, TypeVar
 
 from tinygrad import Tensor
 
@@ -47,14 +47,6 @@ both = vmap(doubled)(params)
 assert isinstance(both, dict) and isinstance(both["a"], Tensor)
 
 
-def scaled(t: Params) -> Tensor:
-    return t / t.max().item() if isinstance(t, Tensor) else Tensor(0.0)  # E: item: a value that varies over "x"
-
-
-if table.ndim == 3:
-    vmap(lambda x: scaled([x]) + scaled(x))(table)
-
-
 # --- static fields keep their values
 @dataclass(frozen=True)
 class Filled:
@@ -68,3 +60,75 @@ class Filled:
 made = vmap(lambda w: Filled(w, 2))(table)
 assert vmap(lambda p: p.w, in_axes=(Filled(1, 2),))(made).tolist() == [[1.0, 3.0], [2.0, 4.0]]
 assert (vmap(lambda p: p.filled())(tree.map(Tensor.neg, made)) + Tensor.ones(2, 4)).shape == (2, 4)
+
+
+# --- parameters and results that are iterables
+def powers(x: Tensor, n: int) -> Iterator[Tensor]:
+    y = x
+    for _ in range(n):
+        yield y
+        y = y * x
+
+
+def once(x: Tensor) -> Generator[Tensor, None, None]:
+    yield x
+
+
+def added(xs: Iterable[Tensor]) -> Tensor:
+    return sum(xs, start=Tensor(0.0))
+
+
+def averaged(xs: Collection[Tensor]) -> Tensor:
+    return added(xs) / len(xs)
+
+
+def first(xs: Iterator[Tensor]) -> Tensor:
+    return next(xs)
+
+
+def items(xs: Iterable[tuple[str, Tensor]]) -> Tensor:
+    return sum((x * len(name) for name, x in xs), start=Tensor(0.0))
+
+
+def pairs(xs: Iterable[tuple[Tensor, Tensor]]) -> Tensor:
+    return sum((a * b for a, b in xs), start=Tensor(0.0))
+
+
+def last(xs: ValuesView[Tensor]) -> Tensor:
+    return [*xs][-1]
+
+
+assert vmap(lambda x: added(powers(x, 2)))(table).tolist() == [[2.0, 6.0], [12.0, 20.0]]
+vmap(lambda x: added([x, x]) + added((x, x)) + added(t for t in [x]) + added({"a": x}.values()))(table)
+vmap(lambda x: averaged([x]) + averaged({"a": x}.values()) + first(iter([x])) + last({"a": x}.values()))(table)
+vmap(lambda x: items({"a": x}.items()) + items([("b", x)]))(table)
+vmap(lambda x: pairs(zip([x], [x], strict=True)) + pairs([(x, x)]))(table)
+vmap(lambda x: added(reversed([x])) + added(map(Tensor.neg, [x])) + next(powers(x, 1)), out_axes=1)(table)
+
+
+# --- the keys of a dict are sorted, not its values
+class Weights(TypedDict):
+    w: Tensor
+    b: Tensor
+
+
+def by_key(p: dict[str, Tensor], q: Weights) -> Tensor:
+    s = Tensor(0.0)
+    for k in sorted(p):
+        s = s + p[k] * len(min(p)) + q["w"]
+    for _, v in sorted(p.items()):
+        s = s + v
+    return s * len(sorted(q)) * len(max(p.keys()))
+
+
+vmap(by_key)({"a": table, "b": table}, {"w": table, "b": table})
+
+# --- a type variable of tensors and numbers
+N = TypeVar("N", Tensor, float)
+
+
+def squared(x: N) -> N:
+    return x * x
+
+
+vmap(lambda x: squared(x) * squared(2.0))(table)

@@ -5,7 +5,7 @@ from typing import Generic, NamedTuple, Protocol, Self, TypeVar, assert_type
 
 from tinygrad import Tensor
 
-from branded import grad, jit, tree, vmap
+from branded import cond, grad, jit, switch, tree, vmap
 
 x, y = Tensor([1.0, 2.0, 3.0]), Tensor([4.0, 5.0, 6.0])
 A = TypeVar("A")
@@ -224,3 +224,20 @@ def normed(a: Tensor) -> Tensor:
 
 
 normed(x)
+
+
+# --- branches that a list or a dict holds
+branches: list[Callable[[Tensor], Tensor]] = [lambda x: x, Tensor.relu]
+by_name: dict[str, Callable[[Tensor], Tensor]] = {"relu": Tensor.relu}
+which, table = Tensor([0, 1]), Tensor([[1.0, 2.0], [3.0, -4.0]])
+vmap(lambda i, x: switch(i, branches, x))(which, table)
+vmap(lambda i, x: switch(i, [*branches, Tensor.exp], x))(which, table)
+vmap(lambda i, x: switch(i, tuple(branches), x))(which, table)
+vmap(lambda x: cond(x.sum() > 0, by_name["relu"], branches[0], x))(table)
+
+
+def selected(i: Tensor, x: Tensor, choices: list[Callable[[Tensor], Tensor]]) -> Tensor:
+    return switch(i, choices, x)
+
+
+vmap(lambda i, x: selected(i, x, branches))(which, table)

@@ -1,13 +1,13 @@
 """Mistakes of programs that say nothing of rows."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, ParamSpec, TypedDict, TypeVar
+from typing import Any, ParamSpec, TypeAlias, TypedDict, TypeVar
 
 from tinygrad import Tensor
 
-from branded import vmap
+from branded import switch, vmap
 
 x, y = Tensor([[1.0, 2.0]]), Tensor([[3.0, 4.0]])
 
@@ -397,3 +397,41 @@ def growth(plant: Plant) -> Tensor:
 vmap(lambda h: growth(Plant(height=h)))(x)  # E: Missing key "water" for TypedDict "Plant"
 vmap(lambda h: growth(Plant(height=h, water=1)))(x)  # E: TypedDict item "water" has type "Tensor"
 vmap(lambda h: growth(Plant(height=h, water=Tensor(h.item()))))(x)  # E: item: a value that varies over "h"
+
+# --- reads in nested trees
+Params: TypeAlias = Tensor | list["Params"]
+
+
+def by_largest(t: Params) -> Tensor:
+    return t / t.max().item() if isinstance(t, Tensor) else x  # E: item: a value that varies over "a"
+
+
+vmap(lambda a: by_largest([a]) + by_largest(a))(x)
+
+
+# --- reads in iterables
+def powers(a: Tensor) -> Iterator[Tensor]:
+    yield a
+
+
+def once(a: Tensor) -> Generator[Tensor, None, None]:
+    yield a
+
+
+def summed(values: Iterable[Tensor]) -> float:
+    return sum(v.item() for v in values)  # E: item: a value that varies over "a" has no single value to read
+
+
+vmap(lambda a: summed([a[0]]) * a)(x)
+vmap(lambda a: next(once(a)).item() * a)(x)  # E: item: a value that varies over "a" has no single value to read
+vmap(lambda a: next(powers(a)), out_axes=None)(x)  # E: out_axes: None needs a result that is the same
+vmap(lambda p: sorted(p.values())[0])({"w": x})  # E: sorted: a value that varies over "p" has no single truth value
+
+
+# --- a read in a branch that a list holds
+def scaled(a: Tensor) -> Tensor:
+    return a / a.max().item()  # E: item: a value that varies over "a" has no single value to read
+
+
+branches: list[Callable[[Tensor], Tensor]] = [scaled]
+vmap(lambda a: switch(a[0].int(), branches, a))(x)

@@ -120,10 +120,15 @@ def owner_of(ctx: FunctionSigContext | MethodSigContext) -> TypeInfo | None:
 
 
 def at_bounds(sig: CallableType) -> CallableType:
-    """Return a signature with the bounds of its type variables: with Tensor for `T = TypeVar("T", bound=Tensor)`."""
-    bounds: dict[TypeVarId, Type] = {
-        v.id: v.upper_bound for v in sig.variables if isinstance(v, TypeVarType) and is_unbatched(v.upper_bound)
-    }
+    """Return a signature with the bounds of its type variables: with Tensor for `T = TypeVar("T", bound=Tensor)`.
+
+    For `TypeVar("T", Tensor, float)` it is Tensor, too, which is the only one of the types that can be batched.
+    """
+    bounds = dict[TypeVarId, Type]()
+    for v in sig.variables:
+        tensors = [t for t in getattr(v, "values", ()) or (v.upper_bound,) if is_unbatched(t)]
+        if isinstance(v, TypeVarType) and len(tensors) == 1:
+            bounds[v.id] = tensors[0]
     if not bounds:
         return sig
     expanded = expand_type(sig.copy_modified(variables=[v for v in sig.variables if v.id not in bounds]), bounds)
