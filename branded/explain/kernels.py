@@ -100,7 +100,8 @@ def _on_the_cpu(call: UOp) -> list[str]:
     if (recipe := match.recipe(ast, buffers[0] in buffers[1:])) is not None:
         products = [p.code.arg.product for p in recipe.parts if isinstance(p.code.arg, blas.ProductName)]
         if products:
-            return [f"// on the CPU by BLAS: {', '.join(map(_product_text, products))}"]
+            by = "by BLAS" if all(isinstance(p, blas.Product) for p in products) else "without copies of windows"
+            return [f"// on the CPU {by}: {', '.join(map(_product_text, products))}"]
         if any(p.code.op is Ops.SINK and p.code.arg.opts_to_apply is not None for p in recipe.parts):
             return ["// on the CPU as a loop over the entries, which adds each at its index"]
         return ["// on the CPU as several kernels"]
@@ -109,7 +110,7 @@ def _on_the_cpu(call: UOp) -> list[str]:
     return []
 
 
-def _product_text(p: blas.Product) -> str:
+def _product_text(p: blas.Multiplication) -> str:
     """Describe a matrix multiplication: `8 products of 48 x 32 by 32 x 40`."""
     count = math.prod(loop.size for loop in p.loops)
     return f"{f'{count} products' if count > 1 else 'a product'} of {p.m} x {p.k} by {p.k} x {p.n}"

@@ -14,7 +14,7 @@ import struct
 from array import array
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 from tinygrad import dtypes
 from tinygrad.dtype import DType
@@ -86,14 +86,50 @@ class Product(NamedTuple):
             words += loop
         return [x % 2**64 for x in words]
 
+    def words(self) -> list[int]:
+        """Return the words of the C function's table that follow the variable."""
+        shared, system = _shared(self)
+        form, *numbers = self.numbers()
+        return [form + shared, *numbers, system]
+
+    def symbol(self) -> int:
+        """Return the address of the BLAS function."""
+        return _blas_symbol(self.dtype, self.is_vector)
+
+    def function(self) -> tuple[Any, int]:
+        """Return the compiled C function, for Python and as an address."""
+        return native.compile_function(_source(self.dtype, _shared(self)[0] >> 8 > 1), "branded_product")
+
+
+class Multiplication(Protocol):
+    """A product of two arrays that a C function of one table of words computes."""
+
+    @property
+    def dtype(self) -> DType: ...
+    @property
+    def m(self) -> int: ...
+    @property
+    def n(self) -> int: ...
+    @property
+    def k(self) -> int: ...
+    @property
+    def is_vector(self) -> bool: ...
+    @property
+    def loops(self) -> tuple[OuterAxis, ...]: ...
+    @property
+    def multiplications(self) -> int: ...
+    def symbol(self) -> int: ...
+    def words(self) -> list[int]: ...
+    def function(self) -> tuple[Any, int]: ...
+
 
 class ProductName(str):
     """The name of a product in tinygrad's graph; it carries the product."""
 
-    product: Product
+    product: Multiplication
 
-    def __new__(cls, product: Product) -> ProductName:
-        name = super().__new__(cls, f"product{tuple(product)}")
+    def __new__(cls, product: Multiplication) -> ProductName:
+        name = super().__new__(cls, f"product{tuple(cast('tuple[Any, ...]', product))}")
         name.product = product
         return name
 
@@ -106,7 +142,7 @@ class ProductName(str):
         return "x".join(["product", *(str(loop.size) for loop in p.loops), f"{p.m}x{p.n}x{p.k}"]).replace("tx", "t ", 1)
 
 
-def call(product: Product, variable: UOp | None) -> UOp:
+def call(product: Multiplication, variable: UOp | None) -> UOp:
     """Return the product as the target of a CALL in tinygrad's graph, for a result and two operands."""
     return UOp(Ops.CUSTOM_FUNCTION, src=() if variable is None else (variable,), arg=ProductName(product))
 
@@ -159,7 +195,7 @@ _BY_LOOP, _BY_ROWS, _BY_COLUMNS = 1, 2, 3
 def _system() -> tuple[int, Any, int]:
     """Return the address of a table of C functions, the object that keeps it alive, and the maximum number of threads.
 
-    The table has OpenBLAS's `set_num_threads` and the functions that `_SHARED` uses for threads.  The address is 0 if
+    The table has OpenBLAS's `set_num_threads` and the functions that `SHARED` uses for threads.  The address is 0 if
     one of them is missing.
     """
     blas = library()
@@ -174,10 +210,15 @@ def _system() -> tuple[int, Any, int]:
     return ctypes.addressof(table), table, min(threads, MOST)
 
 
+def threads_for(multiplications: int) -> tuple[int, int]:
+    """Return the address of the table of C functions, and the number of threads that a product justifies."""
+    system, _, most = _system()
+    return system, max(min(most, multiplications // _WORTH), 1)
+
+
 def _shared(p: Product) -> tuple[int, int]:
     """Return how to divide a product, encoded for C, and the address of the table; both are 0 for small products."""
-    system, _, most = _system()
-    threads = max(min(most, p.multiplications // _WORTH), 1)
+    system, threads = threads_for(p.multiplications)
     if threads == 1 and p.m * p.n * p.k <= _THREADED[p.is_vector]:
         return 0, 0
     if p.loops and p.loops[0].out and p.loops[0].size >= 2 * threads:
@@ -208,14 +249,16 @@ def _calls(real: str) -> str:
         }}"""
 
 
+HEAD = ("number", "failed", "fn", "out", "a", "b", "i")
+"""The first words of the table of a product."""
 _TAKES = (
-    *("number", "failed", "fn", "out", "a", "b", "i", "form", "m", "n", "k", "lda", "ldb", "ldc"),
+    *HEAD,
+    *("form", "m", "n", "k", "lda", "ldb", "ldc"),
     *("oa", "ob", "oc", "va", "vb", "vc", "bits"),
     *(f"{x}{i}" for i in range(LOOPS) for x in "nabc"),
     "system",
 )
-# each thread of `shared` takes the next part of the product
-_SHARED = f"""
+_PART = f"""
 static void part(i64 *to, const i64 *w, i64 t, i64 count) {{
   for (int i = 0; i < WORDS; i++) to[i] = w[i];
   i64 form = w[Wform], by = form >> 4 & 15, unit = by == {_BY_LOOP} ? 1 : 16;
@@ -230,6 +273,9 @@ static void part(i64 *to, const i64 *w, i64 t, i64 count) {{
     to[Wob] += low * (form & 2 ? w[Wldb] : 1); to[Woc] += low;
   }}
 }}
+"""
+# each thread of `shared` takes the next part of the product
+SHARED = f"""
 struct job {{
   i64 next, done, users, count;
   u64 *functions;
@@ -286,7 +332,7 @@ typedef long long i64;
 enum {{ {", ".join(f"W{x}" for x in _TAKES)}, WORDS }};
 enum {{ SET, CREATE, DETACH, MALLOC, FREE, YIELD, SLEEP }};
 static void *work(void *);
-{_SHARED if is_shared else "#define shared(functions, words, count) 0"}
+{_PART + SHARED if is_shared else "#define shared(functions, words, count) 0"}
 void branded_product(u64 at) {{
   i64 *words = (i64 *)at, count = words[Wform] >> 8;
   u64 *functions = (u64 *)words[Wsystem];
@@ -309,24 +355,17 @@ static void *work(void *p) {{
 """
 
 
-def _product_function(p: Product) -> tuple[Any, int]:
-    return native.compile_function(_source(p.dtype, _shared(p)[0] >> 8 > 1), "branded_product")
-
-
 def kernel(call: UOp, args: Sequence[Sequence[Address]], step: str | None, value_of: dict[str, int]) -> native.Hosted:
     """Return a product as a C call on the buffers of each turn; its variable is a loop's step or has a known value."""
     name: ProductName = call.src[0].arg
     p, variables = name.product, [v.expr for v in call.src[0].src]
-    first = [_blas_symbol(p.dtype, p.is_vector)]
     by = [value_of.get(v, 0) for v in variables] or [0]
-    shared, system = _shared(p)
-    form, *numbers = p.numbers()
-    words = [[0, 1, *first, *addresses, *by, form + shared, *numbers, system] for addresses in args]
-    step_at = _TAKES.index("i") if step in variables else -1
-    return native.Hosted(_product_function(p)[1], words, name.short, is_c=True, step=step_at)
+    words = [[0, 1, p.symbol(), *addresses, *by, *p.words()] for addresses in args]
+    step_at = HEAD.index("i") if step in variables else -1
+    return native.Hosted(p.function()[1], words, name.short, is_c=True, step=step_at)
 
 
 def run(call: UOp, addresses: Sequence[int], value_of: dict[str, int]) -> None:
     (args,) = kernel(call, [addresses], None, value_of).args
     words = array("Q", cast("Sequence[int]", args))
-    _product_function(call.src[0].arg.product)[0](words.buffer_info()[0])
+    call.src[0].arg.product.function()[0](words.buffer_info()[0])

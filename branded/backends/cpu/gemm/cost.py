@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 from tinygrad.dtype import DType
 from tinygrad.uop.ops import AxisType, Ops, UOp
 
-from branded.backends.cpu.gemm.blas import Beginning, OuterAxis, Product
+from branded.backends.cpu.gemm.blas import Beginning, Multiplication, OuterAxis, Product
+from branded.backends.cpu.gemm.contraction import Contraction, contraction
 from branded.backends.cpu.gemm.layout import product
 from branded.backends.cpu.renderer import loops as kernels
 
@@ -22,6 +23,10 @@ CALL, LAUNCH = 50.0, 150.0
 """A call of BLAS, and an additional kernel."""
 IN_MATRIX, IN_VECTOR, TURNED = 0.025, 0.1, 0.5
 """A multiplication in a matrix-matrix product and in a matrix-vector one; an element of a transposed right side."""
+ROWS, COLUMNS = 6, 16
+"""The least rows of a contraction and the multiple of its columns that take as long as fewer ones."""
+COLUMN, RUN_IN_PANEL = 6.0, 3.0
+"""A column of a contraction, and a run of contiguous columns that it packs."""
 IN_KERNEL, IN_KERNEL_OF_VECTOR = 0.09, 0.12
 """The same multiplications in one of tinygrad's kernels."""
 IN_KERNEL_OF_WINDOWS = 0.2
@@ -153,7 +158,7 @@ class ProductPlan(NamedTuple):
     """A way to compute a sum of products."""
 
     cost: float
-    product: Product
+    product: Multiplication
     variable: UOp | None
     before: tuple[tuple[Factors, Access], ...]
     """The operands to precompute, and the arrays that receive them."""
@@ -244,9 +249,8 @@ def plan(
     for a, b in _pairs(factors, sums):
         ways = _layouts(a, b, red, result, slot + 1), _layouts(b, a, red, result, slot + 2)
         for places in itertools.product(*map(list, ways)):
-            found = _plan_for_layouts(red, (a, b), places, result, limit, alpha, fixed)
-            if found is not None and (best is None or found.cost < best.cost):
-                best = found
+            for found in _plan_for_layouts(red, (a, b), places, result, limit, alpha, fixed, (slot + 1, slot + 2)):
+                best = found if best is None or found.cost < best.cost else best
     if best is None or always:
         return best
     each = _in_kernel(red, best.product.is_vector, bool(best.before), over)
@@ -333,25 +337,42 @@ def _plan_for_layouts(
     limit: int,
     alpha: float,
     fixed: Collection[int],
-) -> ProductPlan | None:
+    slots: Collection[int],
+) -> Iterator[ProductPlan]:
+    """Yield the ways to multiply with these layouts; operands in one of the new `slots` are precomputed."""
     a, b = places
-    before = [(x, to) for x, to in zip(pair, places, strict=True) if to.slot >= NEW]
+    before = [(x, to) for x, to in zip(pair, places, strict=True) if to.slot in slots]
     variables = list(dict.fromkeys(x.variable for x in (a, b, result) if x.variable is not None))
     extra = sum(elements(to.of) for to in (result, *(to for _, to in before)) if to.slot >= NEW)
     if len(variables) > 1 or extra * red.dtype.itemsize > limit:
-        return None
+        return
     every = {*red.src[1:], *red.ranges}
     axes = [OuterAxis(size(r), a.of.get(r, 0), b.of.get(r, 0), result.of.get(r, 0)) for r in every]
-    made = product(axes, red.dtype, a.place, b.place, result.place, alpha)
-    if made is None:
-        return None
-    p, is_turned = made
+    copying = 0.0
+    for x, to in before:
+        each = LAUNCH + transfer_cost(x.ranges, ELEMENT_IN_ORDER if _in_order(x, to) else ELEMENT)
+        copying += each / STEPS if _is_fixed(x, fixed) else each
+    ways = list[tuple[float, tuple[Multiplication, bool]]]()
+    if (found := product(axes, red.dtype, a.place, b.place, result.place, alpha)) is not None:
+        ways.append((_cost_of_product(found[0]), found))
+    if not before and (other := contraction(axes, red.dtype, a.place, b.place, result.place, alpha)) is not None:
+        ways.append((_cost_of_contraction(other[0]), other))
+    for cost, (p, is_turned) in ways:
+        first, second = (b, a) if is_turned else (a, b)
+        variable = variables[0] if variables else None
+        yield ProductPlan(cost + copying, p, variable, tuple(before), first, second, result)
+
+
+def _cost_of_product(p: Product) -> float:
     calls, work = math.prod(x.size for x in p.loops), p.multiplications
     cost = calls * CALL + work * (IN_VECTOR if p.is_vector else IN_MATRIX)
-    if p.b_is_transposed and not p.a_is_transposed:
-        cost += calls * p.k * p.n * TURNED
-    for x, to in before:
-        copying = LAUNCH + transfer_cost(x.ranges, ELEMENT_IN_ORDER if _in_order(x, to) else ELEMENT)
-        cost += copying / STEPS if _is_fixed(x, fixed) else copying
-    first, second = (b, a) if is_turned else (a, b)
-    return ProductPlan(cost, p, variables[0] if variables else None, tuple(before), first, second, result)
+    return cost + calls * p.k * p.n * TURNED if p.b_is_transposed and not p.a_is_transposed else cost
+
+
+def _cost_of_contraction(p: Contraction) -> float:
+    columns = math.ceil(p.n / COLUMNS) * COLUMNS
+    last = p.columns[-1]
+    packing = RUN_IN_PANEL / min(last.size, COLUMNS) if last.b == 1 else ELEMENT
+    batches = p.multiplications // (p.m * p.n * p.k)
+    work = IN_MATRIX * columns * max(p.m, ROWS) + packing * p.n + ELEMENT * p.m
+    return LAUNCH + batches * (COLUMN * p.n + work * p.k)

@@ -3,8 +3,8 @@
 A kernel is loops over an expression.  A sum of products of two factors is a matrix multiplication if each factor
 depends on loops that the other one does not.  The names of the axes do not matter: `a @ b`, an einsum, and a
 matrix-vector product for each example of a batch all match.  BLAS then works directly on the buffers if their strides
-allow it.  A factor that is not a buffer (an `exp`, a mask, a window) is precomputed if that is cheaper than
-computing it in the loops.  Operations on the sums follow.
+allow it, and `contraction` reads windows of buffers.  A factor that is not a buffer (an `exp`, a mask) is precomputed
+if that is cheaper than computing it in the loops.  Operations on the sums follow.
 
 Sums of products of ints are computed in floats if these represent all partial sums.
 
