@@ -155,6 +155,30 @@ def test_step_of_a_loop_shares_kernels() -> None:
     np.testing.assert_allclose(batch[0].numpy(), expected, rtol=1e-4)
 
 
+def test_kernel_of_one_part_stays() -> None:
+    out, x = (UOp.param(i, dtypes.float32, (100,), "CPU") for i in range(2))
+    loop = UOp.range(8, 0)
+    kernels = [out.index(loop).store(x.index(loop * 2 + i)).end(loop).sink() for i in (3, 5)]
+    buffers = [UOp.new_buffer("CPU", 100, dtypes.float32) for _ in range(2)]
+    for n, is_shared in ((1, False), (2, True)):
+        calls = UOp(Ops.LINEAR, src=tuple(k.call(*buffers) for k in kernels[:n]))
+        found, parts = shared_kernels.share_kernels(calls)
+        assert any(parts) is is_shared and (found is not calls) is is_shared
+
+
+def test_buffer_with_other_accesses_stays_whole() -> None:
+    out, x, indices = (
+        UOp.param(i, dtype, (100,), "CPU") for i, dtype in enumerate((dtypes.float32, dtypes.float32, dtypes.int32))
+    )
+    loop = UOp.range(8, 0)
+    part = x.index(loop + 3)
+    others = [x.index(indices.index(loop)), x.bitcast(dtypes.int32).index(loop).cast(dtypes.float32)]
+    for value, is_part in ((part, True), *((part + other, False) for other in others)):
+        kernel = out.index(loop).store(value).end(loop).sink()
+        _, parts = shared_kernels._from_first_element(kernel)
+        assert (1 in parts) is is_part
+
+
 # ---- functions of slices ----
 
 
@@ -234,6 +258,13 @@ def test_functions_of_slices_in_few_kernels_stay_there() -> None:
     few, many = ([(x[i % 4].sin() * y).sum().uop for i in range(n)] for n in (2, 4))
     assert materialize_shared.materialize_shared_values(few) == few
     assert materialize_shared.materialize_shared_values(many) != many
+
+
+def test_function_of_one_slice_is_not_stored_for_its_kernels() -> None:
+    x = Tensor(numbers(6)).realize()
+    sine = x.sin()
+    values = [(sine * Tensor(numbers(6, seed=i)).realize()).sum().uop for i in range(4)]
+    assert materialize_shared.materialize_shared_values(values) == values
 
 
 def test_functions_of_parts_of_large_values_are_not_stored() -> None:
