@@ -103,6 +103,13 @@ def test_convolution_reads_windows_without_a_copy(dtype: Any) -> None:
     close(t.numpy(), conv(x, w))
 
 
+def test_operand_that_a_small_copy_lays_out_is_multiplied_by_blas() -> None:
+    a, b = array(16, 40, 24), array(16, 32, 24)
+    (p,), got = execute(Tensor.einsum("bij,bkj->ikb", in_memory(a), in_memory(b)))
+    assert isinstance(p, blas.Product)
+    close(got, np.einsum("bij,bkj->ikb", a, b))
+
+
 @pytest.mark.parametrize("padding", [0, 1])
 @pytest.mark.parametrize("stride", [1, 2])
 def test_derivatives_of_a_convolution(padding: int, stride: int) -> None:

@@ -295,7 +295,11 @@ def _in_kernel(red: UOp, is_vector: bool, has_before: bool, over: Sequence[UOp])
 def _is_in_windows(u: UOp) -> bool:
     """Return whether the loops around a read visit elements several times, as overlapping windows do."""
     found = array(u, u.dtype)
-    return found is not None and elements(found.of) > 1 + sum(n * (size(r) - 1) for r, n in found.of.items() if n > 0)
+    return found is not None and _overlap(found)
+
+
+def _overlap(x: Access) -> bool:
+    return elements(x.of) > 1 + sum(n * (size(r) - 1) for r, n in x.of.items() if n > 0)
 
 
 def apart(red: UOp, value: UOp, to: UOp, slot: int) -> Access | None:
@@ -355,8 +359,9 @@ def _plan_for_layouts(
     ways = list[tuple[float, tuple[Multiplication, bool]]]()
     if (found := product(axes, red.dtype, a.place, b.place, result.place, alpha)) is not None:
         ways.append((_cost_of_product(found[0]), found))
-    if not before and (other := contraction(axes, red.dtype, a.place, b.place, result.place, alpha)) is not None:
-        ways.append((_cost_of_contraction(other[0]), other))
+    if not before and (_overlap(a) or _overlap(b)):  # else a copy is as small as the operand
+        other = contraction(axes, red.dtype, a.place, b.place, result.place, alpha)
+        ways += [(_cost_of_contraction(other[0]), other)] if other is not None else []
     for cost, (p, is_turned) in ways:
         first, second = (b, a) if is_turned else (a, b)
         variable = variables[0] if variables else None
