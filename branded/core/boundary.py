@@ -21,7 +21,7 @@ from branded.core.sharding.resharding import copied_to_all
 from branded.core.tracing.recording import is_recording, record_operation
 from branded.dispatch import Pass, close
 from branded.errors import BrandedError, EscapeError, ProgramTypeError, WriteError
-from branded.graph.primitive import Batched
+from branded.graph.primitive import Batched, Env
 from branded.graph.rows import Leaving, check_live, has_brand, has_pending, info_of, left_brands, row_of, type_text
 from branded.graph.scope import Row, Scope, brand_of
 from branded.graph.uops import expand, lead, replace_ops, tensor
@@ -175,11 +175,15 @@ def lower(roots: Sequence[UOp], keep: Row = ()) -> list[UOp]:
     if not any(map(has_pending, roots)):
         return _without_closed_brands(roots)
 
+    passes: dict[Scope, tuple[Pass, Env]] = {}
+
     def closed(u: UOp) -> UOp | None:
         if u.op is not Ops.STAGE or (b := brand_of(u.src[1])) is None or b in keep:
             return None
+        # what several values need is batched once, because each batched write has memory of its own
+        run, env = passes.setdefault(b, (Pass((b,)), {}))
         # with the rule of STAGE, which repeats a value that lost the brand when another brand was closed
-        return Pass((b,)).run([u], {}, has_brand)[0].uop
+        return run.run([u], env, has_brand)[0].uop
 
     out = _without_closed_brands(replace_ops(roots, closed, has_pending))
     return copied_to_all(out, _one_device(left_brands(roots))) if any(info_of(u).sharded for u in roots) else out

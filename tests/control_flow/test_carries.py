@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from tinygrad import Tensor, dtypes
+from tinygrad.uop.ops import Ops, UOp
 
-from branded import cond, fori_loop, jit, map, scan, switch, vmap, while_loop
+from branded import cond, fori_loop, jit, map, scan, switch, tree, value_and_grad, vmap, while_loop
 from branded.errors import CarryError
 from tests.fuzz import carries
 from tests.support.profiles import amount
@@ -54,6 +55,30 @@ def test_number_carry_has_no_dtype_until_needed() -> None:
     assert (ys.dtype, ys.tolist()) == (dtypes.uint8, [0, 100, 14])
     out = vmap(lambda x: x + fori_loop(0, 3, lambda i, c: c + 1, 0))(Tensor(XS, dtype="uint8"))
     assert (out.dtype, out.tolist()) == (dtypes.uint8, [203, 103, 10])
+
+
+@pytest.mark.parametrize("is_derivative", [False, True])
+@pytest.mark.parametrize("nested", [False, True])
+def test_compiled_loop_with_constant_carries_runs_once_for_all_results(nested: bool, is_derivative: bool) -> None:
+    def fold(x: Tensor) -> tuple[Tensor, Tensor]:
+        return scan(lambda c, _: ((c[0] * x + c[1], c[1] + x), None), (Tensor(2.0), Tensor(1.0)), None, length=3)[0]
+
+    def product(x: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        a, b = fold(x)
+        return a * b, (a, b)
+
+    def f(x: Tensor) -> Any:
+        return tree.leaves(value_and_grad(product, has_aux=True)(x)) if is_derivative else fold(x)
+
+    one = vmap(vmap(f)) if nested else vmap(f)
+    xs = Tensor([[1.0, 2.0], [3.0, 4.0]]) if nested else Tensor([1.0, 2.0, 3.0])
+    compiled = jit(one)
+    _, values = compiled.graph((xs,), {})
+    graph = UOp.sink(*values).toposort(enter_calls=False)
+    loops = [u for u in graph if u.op is Ops.FUNCTION]
+    assert len(loops) == len(dict.fromkeys((u.src[0], len(u.src)) for u in loops))
+    for got, want in zip(compiled(xs), one(xs), strict=True):
+        assert got.tolist() == want.tolist()
 
 
 def test_dtype_spreads_between_carries() -> None:
