@@ -73,6 +73,13 @@ def test_searchsorted(side: str) -> None:
     compare(vmap(f, in_axes=(None, 0)), rows[0], wanted)
     compare(vmap(f, in_axes=(0, None)), rows, wanted[0])
     compare(lambda a, v: vmap(lambda a: vmap(lambda v: f(a, v))(v))(a), rows, wanted)
+    many = R.standard_normal((4, 37)).astype(np.float32)
+    compare(vmap(f), rows, many)
+    compare(vmap(f), rows, many[:, 0])
+    compare(vmap(vmap(f, in_axes=(None, 0))), rows, many)
+    compare(vmap(vmap(f, in_axes=(None, 0)), in_axes=(None, 0)), rows[0], many)
+    compare(vmap(vmap(f, in_axes=(0, None)), in_axes=(None, 0)), rows, many)
+    compare(vmap(vmap(f, in_axes=(None, 0)), in_axes=(None, 1)), rows[0], many)
 
 
 IDS = np.int32([2, 0, -1, 2, 9, 1, 2])

@@ -156,3 +156,16 @@ def steps(batch: Sequence[int], args: Sequence[ArrayType], core_ndims: Sequence[
         return None
     full = [[1, 0, 0]] * (LOOPS - len(loops)) + loops
     return [loop[i] for i in range(3) for loop in full]
+
+
+def join_last(steps: list[int], following: int) -> int:
+    """Remove the last batch axis if its examples share the first operand, and return its size, otherwise 1.
+
+    `following` is the stride in bytes of second operands that follow one another in memory.
+    """
+    last = slice(LOOPS - 1, None, LOOPS)
+    size, *by = steps[last]
+    if by != [0, following]:
+        return 1
+    steps[last] = [1, 0, 0]
+    return size

@@ -22,22 +22,29 @@ from branded.backends.cpu.runtime.host_calls import ArrayType, CFunction, InC
 _SIDE_BY_SIDE = 16
 _SEARCH = f"""
 // several searches go on side by side: each waits for memory
+static inline __attribute__((always_inline)) void search(
+    const TYPE *own, const TYPE *wanted, int *out, i64 left, i64 right, i64 count, i64 lanes) {{
+  TYPE x[{_SIDE_BY_SIDE}];
+  i64 at[{_SIDE_BY_SIDE}];
+  for (i64 q = 0; q < lanes; q++) x[q] = wanted[q < count ? q : 0], at[q] = 0;
+  for (; left > 1; left -= left / 2)
+    for (i64 q = 0; q < lanes; q++) {{
+      TYPE y = own[at[q] + left / 2 - 1];
+      at[q] += ((y < x[q]) | (right & (y == x[q]))) * (left / 2);
+    }}
+  for (i64 q = 0; q < count; q++) out[q] = (int)(at[q] + ((own[at[q]] < x[q]) | (right & (own[at[q]] == x[q]))));
+}}
 static void go(struct job *j) {{
   int *out = (int *)j->out[0];
   do {{
     const TYPE *own = (TYPE *)j->a, *wanted = (TYPE *)j->b;
-    for (i64 i = 0; i < j->n; i += {_SIDE_BY_SIDE}) {{
-      i64 count = j->n - i < {_SIDE_BY_SIDE} ? j->n - i : {_SIDE_BY_SIDE}, right = j->option, left = j->m;
-      TYPE x[{_SIDE_BY_SIDE}];
-      i64 at[{_SIDE_BY_SIDE}];
-      for (i64 q = 0; q < {_SIDE_BY_SIDE}; q++) x[q] = wanted[i + (q < count ? q : 0)], at[q] = 0;
-      for (; left > 1; left -= left / 2)
-        for (i64 q = 0; q < {_SIDE_BY_SIDE}; q++) {{
-          TYPE y = own[at[q] + left / 2 - 1];
-          at[q] += ((y < x[q]) | (right & (y == x[q]))) * (left / 2);
-        }}
-      for (i64 q = 0; q < count; q++) *out++ = (int)(at[q] + ((own[at[q]] < x[q]) | (right & (own[at[q]] == x[q]))));
+    i64 i = 0;
+    for (; i + 1 < j->n; i += {_SIDE_BY_SIDE}) {{
+      i64 count = j->n - i < {_SIDE_BY_SIDE} ? j->n - i : {_SIDE_BY_SIDE};
+      search(own, wanted + i, out + i, j->m, j->option, count, {_SIDE_BY_SIDE});
     }}
+    if (i < j->n) search(own, wanted + i, out + i, j->m, j->option, 1, 1);
+    out += j->n;
   }} while (next(j));
 }}
 """
@@ -196,6 +203,8 @@ def _search(side: str, results: Sequence[ArrayType], args: Sequence[ArrayType]) 
         return None
     many = math.prod(wanted.shape[lead:])
     steps = batches.steps(results[0].shape[:lead], args, (1, len(wanted.shape) - lead))
+    if steps is not None:
+        many *= batches.join_last(steps, many * wanted.dtype.itemsize)
     return _host_function("search", own.dtype, [int(side == "right"), own.shape[-1], many, 0], steps)
 
 
