@@ -1,4 +1,4 @@
-"""Indices that wrap around on the CPU: rolls over many shapes, and loops that clang may vectorize."""
+"""Indices in kernels for the CPU: rolls over many shapes, vectorized loops, counters of random numbers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import pytest
 from tinygrad import Tensor
 
 from branded import jit, random, vmap
-from branded.backends.cpu.renderer.wrapped import compared
+from branded.backends.cpu.renderer.wrapped import NAME, for_clang
+from tests.backends.test_cpu import programs_of, source
 from tests.support.examples import in_memory
 from tests.support.profiles import pairs
 
@@ -45,4 +46,12 @@ def test_gather_at_random_indices(n: int) -> None:
 
 
 def test_program_without_wrapped_index_is_unchanged() -> None:
-    assert compared([]) == []
+    assert for_clang([]) == []
+
+
+def test_counters_of_random_numbers_are_no_sums_of_indices_to_clang() -> None:
+    """Clang would take more than a second for a kernel that computes some random numbers from its index."""
+    key, x = random.key(5), in_memory(R.random((7, 301)).astype(np.float32))
+    hashes = [text for text in map(source, programs_of(x + random.normal(key, (301,)))) if text.count("^") > 16]
+    assert hashes and all(f"+1)))^{NAME})" in text and f"int {NAME};" in text for text in hashes)
+    assert not any(NAME in text for text in map(source, programs_of(x.roll(1, 1) * 2)))

@@ -280,7 +280,7 @@ def _with_reassociated_sums(original: Callable[..., str]) -> Callable[..., str]:
     def render(self: Any, uops: list[UOp]) -> str:
         functions: list[str] = []
         if _is_ours(self):
-            uops = wrapped.compared(uops)
+            uops = wrapped.for_clang(uops)
         if _has_loops(self, uops):
             uops, functions = as_calls(uops)
         text = original(self, uops)
@@ -306,6 +306,8 @@ def _for_clang(original: Callable[..., str]) -> Callable[..., str]:
             ]
         if _is_ours(self):
             lines = denormals.flush(lines, uops)
+            if any(wrapped.NAME in line for line in lines):
+                lines = [wrapped.DEFINITION, *lines]
         return original(self, name, lines, bufs, uops, *rest)
 
     return render_kernel

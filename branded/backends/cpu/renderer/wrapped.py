@@ -1,9 +1,15 @@
-"""Indices that wrap around once, as in a roll, by a comparison.
+"""Indices in forms that clang handles well.
+
+An index that wraps around once, as in a roll, is computed by a comparison:
 
     (i + 1) & 127    i + 1 < 128 ? i + 1 : i + 1 - 128
     (i + 1) % 127    i + 1 < 127 ? i + 1 : i + 1 - 127
 
 Clang may not vectorize a loop over a masked index, see `wrapping_index_vectors`, and a remainder takes several steps.
+
+The counter of a random number is an index too. Clang sees a sum with the index in each of the hundred steps of the
+hash, looks for a way to share these sums, and takes up to 1.5 s for a loop. Here the counter is `i ^ 0`, with a zero
+that clang does not know, so the sums are data to clang.
 """
 
 from __future__ import annotations
@@ -11,11 +17,18 @@ from __future__ import annotations
 from tinygrad import dtypes
 from tinygrad.uop.ops import Ops, UOp
 
+HASH = 16
+"""The minimum number of `^` in a kernel whose counters are data."""
+NAME = "unknown_zero"
+DEFINITION = f'  unsigned int {NAME}; __asm__("" : "=r"({NAME}) : "0"(0));'
+"""C for the start of a kernel that has the name."""
 
-def compared(uops: list[UOp]) -> list[UOp]:
-    """Return a program in which an index that wraps around at most once is compared with its limit."""
+
+def for_clang(uops: list[UOp]) -> list[UOp]:
+    """Return a program whose indices have these forms."""
     new: dict[UOp, UOp] = {}
     lines: dict[UOp, None] = {}
+    is_hash = sum(u.op is Ops.XOR for u in uops) >= HASH
     for u in uops:
         now = u.replace(src=src) if (src := tuple(new[s] for s in u.src)) != u.src else u
         if (n := _limit(u)) is not None:
@@ -23,9 +36,18 @@ def compared(uops: list[UOp]) -> list[UOp]:
             less, rest = x.alu(Ops.CMPLT, _number(n, x)), x.alu(Ops.ADD, _number(-n, x))
             now = less.alu(Ops.WHERE, x, rest)
             lines |= dict.fromkeys(v for v in now.toposort(gate=lambda v: v not in lines) if v not in lines)
+        elif is_hash and _is_counter(u):
+            lines[now] = None
+            now = UOp(Ops.CUSTOMI, now.dtype, (now,), f"({{}}^{NAME})")
         new[u] = now
         lines[now] = None
     return list(lines)
+
+
+def _is_counter(u: UOp) -> bool:
+    """Return whether an index becomes an unsigned number."""
+    is_cast = u.op is Ops.CAST and u.dtype is dtypes.uint32 and u.src[0].dtype in dtypes.sints
+    return is_cast and any(v.op is Ops.RANGE for v in u.src[0].toposort(gate=lambda v: v.op is not Ops.LOAD))
 
 
 def _limit(u: UOp) -> int | None:
