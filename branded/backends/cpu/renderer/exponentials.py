@@ -1,11 +1,11 @@
 """Powers of e and of 2 of a float32 on the CPU, as branch-free C functions.
 
     k = round(y / ln 2), f = y - k ln 2    ln 2 in two parts: k times the first is exact
-    e^y = e^f 2^k                          a polynomial for |f| <= ln 2 / 2
-    2^k = 2^h 2^(k - h), h = round(k / 2)  each is a float32, also where e^y is infinite or less than the smallest
+    e^y = 2 e^f 2^(k - 1)                  a polynomial for |f| <= ln 2 / 2, and a float32, also for the largest power
 
 On Intel processors, a product that underflows takes many times as long as another product.  A small power is therefore
 computed as a multiple of the smallest float32, 2^-149.  The factor, rounded to an integer, has the bits of the power.
+The powers up to the second smallest exponent have this property.
 
 The error is below one unit in the last place for all inputs, and below 1.2 without fused multiply-add.  tinygrad
 computes e^y as 2^x with x = y / ln 2, a rounded quotient: for y = 80 the error reaches 60 units.  Here a power of 2 of
@@ -26,12 +26,12 @@ from branded.backends.cpu.renderer import libm_calls
 
 COEFFICIENTS = (0.49999994, 0.1666652, 0.041668393, 0.008368781, 0.0013814467)
 """The coefficients of (e^f - 1 - f) / f^2 up to ln 2 / 2; the relative error of e^f is 3e-9."""
-ROUNDS = 1.5 * 2**23 + 127
-"""Adding this rounds a number to an integer k; the last bits of the sum are the exponent of 2^k."""
+ROUNDS = 1.5 * 2**23 + 126
+"""Adding this rounds a number to an integer k; the last bits of the sum are the exponent of 2^(k - 1)."""
 LEAST, MOST = -151, 129
 """The exponents for which 2^x is 0 and infinite."""
-NORMAL, SMALLEST = -126, 149
-"""The exponent below which 2^x underflows, and the negated exponent of the smallest float32."""
+SMALL, SMALLEST = -125.4, 149
+"""The exponent below which 2^x is computed as a multiple of the smallest float32, and its negated exponent."""
 FIRST_BITS = 15
 """The number of bits in the first part of ln 2; k has 8, and a float32 has 24."""
 
@@ -41,37 +41,32 @@ def power_source() -> str:
     """Return the C source of both functions; powers of 2 need no remainder."""
     first = math.floor(math.log(2) * 2**FIRST_BITS) / 2**FIRST_BITS
     rest, inverse = math.log(2) - first, 1 / math.log(2)
-    polynomial = functools.reduce(
-        lambda p, c: f"({p} * f + {c!r}f)", (1.0, 1.0, *COEFFICIENTS)[-2::-1], _hex(COEFFICIENTS[-1])
-    )
+    doubled = [2 * c for c in (1.0, 1.0, *COEFFICIENTS)]
+    polynomial = functools.reduce(lambda p, c: f"({p} * f + {c!r}f)", doubled[-2::-1], _hex(doubled[-1]))
     limits, inline = (LEAST * math.log(2), MOST * math.log(2)), "static inline __attribute__((always_inline))"
-    return f"""{inline} float scaled_power(float f, float k, float h, int is_small) {{
-  unsigned both, half, other, bits;
-  __builtin_memcpy(&both, &k, 4);
-  __builtin_memcpy(&half, &h, 4);
-  other = (both - half + (is_small ? {127 + SMALLEST}u : 127u)) << 23;
-  half <<= 23;
-  float a, b;
-  __builtin_memcpy(&a, &half, 4);
-  __builtin_memcpy(&b, &other, 4);
-  float power = {polynomial} * a * b, rounded = power + 0x1p23f;
-  __builtin_memcpy(&bits, &rounded, 4);
-  bits -= {127 + 23 << 23}u;
-  __builtin_memcpy(&rounded, &bits, 4);
+    return f"""{inline} float scaled_power(float f, float k, int is_small) {{
+  unsigned bits;
+  __builtin_memcpy(&bits, &k, 4);
+  bits = (bits + (is_small ? {SMALLEST}u : 0u)) << 23;
+  float scale, rounded;
+  __builtin_memcpy(&scale, &bits, 4);
+  float power = {polynomial} * scale;
+  int factor = (int)__builtin_rintf(power);
+  __builtin_memcpy(&rounded, &factor, 4);
   return is_small ? rounded : power;
 }}
 {inline} float power_of_e(float y) {{
   float x = y < {_hex(limits[0])} ? {_hex(limits[0])} : y;
   x = x > {_hex(limits[1])} ? {_hex(limits[1])} : x;
-  float k = x * {_hex(inverse)} + {ROUNDS}f, h = x * {_hex(inverse / 2)} + {ROUNDS}f, whole = k - {ROUNDS}f;
+  float k = x * {_hex(inverse)} + {ROUNDS}f, whole = k - {ROUNDS}f;
   float f = x - whole * {_hex(first)};
-  return scaled_power(f - whole * {_hex(rest)}, k, h, y < {_hex(NORMAL * math.log(2))});
+  return scaled_power(f - whole * {_hex(rest)}, k, y < {_hex(SMALL * math.log(2))});
 }}
 {inline} float power_of_2(float y) {{
   float x = y < {LEAST}.0f ? {LEAST}.0f : y;
   x = x > {MOST}.0f ? {MOST}.0f : x;
-  float k = x + {ROUNDS}f, h = x * 0.5f + {ROUNDS}f;
-  return scaled_power((x - (k - {ROUNDS}f)) * {_hex(math.log(2))}, k, h, y < {NORMAL}.0f);
+  float k = x + {ROUNDS}f;
+  return scaled_power((x - (k - {ROUNDS}f)) * {_hex(math.log(2))}, k, y < {SMALL}f);
 }}"""
 
 
