@@ -22,6 +22,7 @@ from branded.compile.computed_graphs import replace_graphs
 from branded.compile.initial_values import filled_memory, write_initial_values
 from branded.compile.output_pool import Known, part_of, value_in_memory
 from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.context_stack import ContextStack
 from branded.tinygrad_compat.gates import our_code
 from branded.tinygrad_compat.speed.fast_shape_dtype import sizes_of
 from branded.tinygrad_compat.tinygrad_lock import LOCK
@@ -46,8 +47,8 @@ compile_graph: Callable[[Sequence[UOp], Sequence[UOp]], Any] | None = None
 """Compiles a graph with its buffers as parameters, or returns None; set by `executable`, which uses this module."""
 
 
-watchers: list[Callable[[Sequence[Tensor]], None]] = []
-"""Functions that receive the values of each realize before it; while there are any, no cached program runs.
+watchers: ContextStack[Callable[[Sequence[Tensor]], None]] = ContextStack("branded_watchers")
+"""Functions that receive the values of each realize in their block before it; there, no cached program runs.
 
 tinygrad's `capturing` receives the kernels of each realize, after it was scheduled.
 """
@@ -58,7 +59,7 @@ def run_cached(values: Sequence[Tensor], *, compiles: bool = True) -> bool:
 
     With `compiles`, a graph that was realized before is compiled.
     """
-    for watch in watchers:
+    for watch in watchers.get():
         watch(values)
     if _is_off():
         return False
@@ -95,7 +96,7 @@ def compute(t: Tensor) -> UOp | None:
 
 def _is_off() -> bool:
     """Return whether someone wants to see each kernel, which tinygrad's engine shows and a cached program does not."""
-    return bool(watchers or private_api.capturing or DEBUG.value >= 2)
+    return bool(watchers.any_open() or private_api.capturing or DEBUG.value >= 2)
 
 
 def _run(roots: Sequence[UOp], key: _Key, buffers: Sequence[UOp], leaves: Sequence[Known]) -> list[Tensor] | None:

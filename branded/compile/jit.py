@@ -191,7 +191,7 @@ class Jitted:
                 return _record_equation(self._f, args, kwargs)
             if open_brands() or in_call_body() or is_differentiating():
                 return _call_function(self._f, args, kwargs)
-        if _function.depth or capturing or eager_cache.watchers:
+        if _function.depth or capturing or eager_cache.watchers.any_open():
             return _call_function(self._f, args, kwargs)
         # read the arguments: `form` is their description without values, `leaves` are the values
         form: list[Any] = [len(args), kernels.cpu_codegen.value, DEFAULT_FLOAT.value, DEFAULT_INT.value]

@@ -489,3 +489,17 @@ def test_graph_whose_constants_are_new_nodes_is_compiled(monkeypatch: pytest.Mon
         pairs(x).realize()
         gc.collect()
     assert len(compiled) == 1
+
+
+def test_watchers_see_the_values_of_their_thread() -> None:
+    x, y = array(8), array(8, seed=1)
+    seen: list[object] = []
+    for _ in range(3):
+        vmap(lambda r: r * 3)(x).realize()
+    with eager_cache.watchers.during(seen.append), ThreadPoolExecutor(1) as pool:
+        other = pool.submit(lambda: vmap(lambda r: r * 3)(y).realize()).result()
+        assert not seen and eager_cache._is_off() and not pool.submit(eager_cache._is_off).result()
+        vmap(lambda r: r * 3)(x).realize()
+        assert seen
+    assert not eager_cache._is_off()
+    np.testing.assert_allclose(other.numpy(), 3 * y.numpy(), rtol=1e-6)

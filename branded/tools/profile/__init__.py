@@ -14,6 +14,7 @@ from tinygrad import Tensor
 
 from branded import tree
 from branded.backends.cpu.autotune.config import Report, Tune, TuneLevel
+from branded.compile import eager_cache
 from branded.compile.jit import Jitted
 from branded.compile.kernel_times import Timed, seconds_of
 from branded.core.validation.arguments import check_tune
@@ -25,7 +26,7 @@ from branded.ir import make_expr_for
 from branded.tinygrad_compat.lazy_numpy import np
 from branded.tools.profile.causes import Cause, causes, tracing
 from branded.tools.profile.lines import Line, whole_and_lines
-from branded.tools.profile.runs import kernels_of_run, watching
+from branded.tools.profile.runs import kernels_of_run
 
 __all__ = ["Cause", "Line", "Peak", "Profile", "Timed", "profile"]
 
@@ -163,7 +164,7 @@ def profile(f: Callable[..., Any], *args: Any, tune: TuneLevel | None = None) ->
     fixed = [i for i, a in enumerate(args) if not any(isinstance(x, Tensor) for x in tree.leaves(a))]
     reads: list[object] = []
     try:
-        with watching(reads.append):
+        with eager_cache.watchers.during(reads.append):
             expr = make_expr_for("profile", _with_tensor_results(f, traced), fixed, with_writes=True)(*args, **kwargs)
     except BrandedError as error:
         reads.append(error)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tinygrad import Tensor
@@ -16,16 +15,6 @@ from branded.compile.kernel_times import Timed, kernels
 from branded.errors import source
 from branded.tinygrad_compat import activation
 from branded.tools.profile.lines import Line
-
-
-@contextlib.contextmanager
-def watching(watch: Callable[[Sequence[Tensor]], None]) -> Iterator[None]:
-    """Call `watch` with the values of each realize in the `with` block, before they are computed."""
-    eager_cache.watchers.append(watch)
-    try:
-        yield
-    finally:
-        eager_cache.watchers.remove(watch)
 
 
 def kernels_of_run(
@@ -44,7 +33,7 @@ def kernels_of_run(
         place = ("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)
         measured.append((place, _kernels_of([t.uop for t in values], before)))
 
-    with activation.running_block(), watching(measure):
+    with activation.running_block(), eager_cache.watchers.during(measure):
         out = f(*args, **kwargs)
     results = _kernels_of([x.uop for x in tree.leaves(out) if isinstance(x, Tensor)], before)
     _restore(before)
