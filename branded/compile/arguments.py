@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tinygrad import Tensor, dtypes
+from tinygrad.uop.ops import Ops
 
 from branded import tree
-from branded.compile.output_pool import value_in_memory
+from branded.compile.initial_values import write_initial_values
+from branded.compile.output_pool import part_in_memory, value_in_memory
 from branded.graph.rows import check_live
 from branded.tinygrad_compat.lazy_numpy import np
 from branded.tinygrad_compat.private_api import canonicalize_device
@@ -123,7 +125,9 @@ def _large(x: int) -> tuple[Any, ...]:
 
 
 def _tensor(x: Tensor, form: list[Any], leaves: list[Any]) -> None:
-    if (buffer := value_in_memory(x.uop)) is not None:
+    if x.uop.op is Ops.COPY:
+        write_initial_values([x])
+    if (buffer := value_in_memory(x.uop) or part_in_memory(x.uop)) is not None:
         form.append(buffer.type)
         leaves.append(buffer)
     else:

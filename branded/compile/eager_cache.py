@@ -25,6 +25,7 @@ from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.context_stack import ContextStack
 from branded.tinygrad_compat.gates import our_code
 from branded.tinygrad_compat.speed.fast_shape_dtype import sizes_of
+from branded.tinygrad_compat.speed.movement_cache import recorded_call_of
 from branded.tinygrad_compat.tinygrad_lock import LOCK
 from branded.tinygrad_compat.uops import is_realized
 
@@ -127,6 +128,7 @@ def _structure(roots: Sequence[UOp]) -> tuple[_Key, list[UOp], list[Known]] | No
 
     The description lists the nodes from the roots down, each before its operands.  A node that was listed before is the
     complement of its number.  Constants are described by their values: their nodes may not live until the next call.
+    The result of a recorded method is described by the recording, without the nodes that it consists of.
     """
     index: dict[UOp, int] = {}
     key: list[Any] = [private_api.option_values(), len(roots)]
@@ -153,6 +155,10 @@ def _structure(roots: Sequence[UOp]) -> tuple[_Key, list[UOp], list[Known]] | No
             key.append(value.type)
             buffers.append(u)
             values.append(value)
+            continue
+        if (recorded := recorded_call_of(u)) is not None:
+            key.append(recorded[0])
+            stack += recorded[1]
             continue
         if op is Ops.FUNCTION:
             if operands[0].op_in_backward_slice_with_self(Ops.BUFFER):

@@ -18,11 +18,11 @@ from tinygrad.uop.ops import GroupOp, Ops, UOp
 from branded.compile.computed_graphs import replace_graphs
 from branded.compile.linear_program import buffer_of
 from branded.compile.output_pool import Result, allocate
-from branded.graph.scope import open_brands
+from branded.graph.scope import may_be_in_brand, open_brands
 from branded.graph.uops import base_of
+from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.lazy_numpy import np
 from branded.tinygrad_compat.private_api import _to_np_dtype, all_int
-from branded.tinygrad_compat.uops import is_realized
 
 LARGEST_SHARED = 1 << 18
 """The size in bytes of the largest value that `filled_memory` keeps in memory for all programs."""
@@ -62,18 +62,23 @@ def _copy(u: UOp) -> UOp | None:
     """Write `Tensor(array)` or `Tensor([1, 2])`."""
     if (data := _data(u)) is None:
         return None
-    if open_brands():  # a write asks whether a tensor is older than the brand
+    if may_be_in_brand() and open_brands():  # a write asks whether a tensor is older than the brand
         out = allocate(u.device, u.shape, u.max_numel(), u.dtype)
+        memory = _memory(base_of(out))
     else:
-        out = _copies(u.device, u.shape, u.dtype).take().uop
-    _memory(base_of(out))[:] = _memory(data)
+        pooled = _copies(u.device, u.shape, u.dtype).take()
+        out, memory = pooled.uop, pooled.buffer.as_memoryview(force_zero_copy=True)
+    memory[:] = _memory(data)
     return out
 
 
 def _data(copy: UOp) -> UOp | None:
     """Return the buffer of Python or numpy that is copied, or None if it is not in memory."""
     data = base_of(copy.src[0])
-    return data if is_realized(data) and data.device in ("NPY", "PYTHON") else None
+    if data.op is not Ops.BUFFER or data.arg.device not in ("NPY", "PYTHON"):
+        return None
+    memory = private_api.buffers.get(data)
+    return data if memory is not None and memory.is_allocated() else None
 
 
 def copy_constants(copies: Sequence[UOp]) -> dict[UOp, UOp]:

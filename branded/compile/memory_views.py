@@ -5,11 +5,12 @@ Such a value is read without a kernel: a kernel would take longer to schedule th
 
 from __future__ import annotations
 
+import math
 from typing import Any, cast
 
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.compile.output_pool import Known, value_in_memory
+from branded.compile.output_pool import Known, Part, part_in_memory, value_in_memory
 from branded.tinygrad_compat.lazy_numpy import np
 from branded.tinygrad_compat.private_api import all_int
 
@@ -24,24 +25,26 @@ def array_in_memory(u: UOp) -> Any:
     The array is a view of the memory if its strides can express the value.
     """
     moves: list[UOp] = []
-    while (value := value_in_memory(u)) is None:
+    while (value := value_in_memory(u) or part_in_memory(u)) is None:
         if u.op not in _MOVES or not all_int(u.shape):
             return None
         moves.append(u)
         u = u.src[0]
     if not value.address or not value.device.startswith("CPU"):
         return None
-    array = _array(value)
+    array = bits_of(value)
     for move in reversed(moves):
         if (array := _move(move, array)) is None:
             return None
     return array if array.flags.c_contiguous or array.nbytes <= LARGEST_COPY else None
 
 
-def _array(value: Known) -> Any:
+def bits_of(value: Known | Part) -> Any:
+    """Return the bits of a value in memory as an array of unsigned ints."""
     shape, dtype = value.type[:2]
     memory = value.buffer.as_memoryview(allow_zero_copy=True)
-    return np.frombuffer(memory, f"u{dtype.itemsize}").reshape(shape)
+    first = value.start * dtype.itemsize if type(value) is Part else 0
+    return np.frombuffer(memory, f"u{dtype.itemsize}", math.prod(shape), first).reshape(shape)
 
 
 def _move(u: UOp, array: Any) -> Any:

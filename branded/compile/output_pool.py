@@ -21,6 +21,7 @@ from branded.compile.linear_program import buffer_of, memory_address
 from branded.graph.uops import base_of
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.result_marks import mark_memory
+from branded.tinygrad_compat.speed.fast_shape_dtype import sizes_of
 from branded.tinygrad_compat.uops import KNOWN
 
 REMEMBERED = 3
@@ -74,12 +75,46 @@ def part_of(u: UOp) -> tuple[UOp, int] | None:
         return None
     if u.op is Ops.RESHAPE:
         return below
+    if (begins := sizes_of(u.src[1])) is None:
+        return None
     offset, step, is_cut = 0, 1, False
-    for (begin, _), size, n in reversed(list(zip(u.marg, u.shape, u.src[0].shape, strict=True))):
-        if not (isinstance(begin, int) and isinstance(size, int)) or (is_cut and size != 1):
+    for begin, size, n in zip(begins[::-1], u.shape[::-1], u.src[0].shape[::-1], strict=True):
+        if not (isinstance(size, int) and isinstance(n, int)) or (is_cut and size != 1):
             return None
         offset, step, is_cut = offset + begin * step, step * n, is_cut or size != n
     return below[0], below[1] + offset
+
+
+class Part(NamedTuple):
+    """A contiguous part of a buffer of a CPU, such as `x[0]`; it starts at the entry `start`."""
+
+    type: tuple[Any, ...]
+    buffer: Buffer
+    buffers: dict[str, Any]
+    opaque: Any
+    device: str
+    address: int
+    start: int
+
+
+_PART = "_branded_part"
+"""The attribute of a UOp that caches its `Part`."""
+
+
+def part_in_memory(u: UOp) -> Part | None:
+    """Return a value on a CPU that is a contiguous part of a buffer in memory, or None."""
+    part: Part | None = u.__dict__.get(_PART)
+    if part is not None and part.buffers.get(part.device) is part.opaque:
+        return part
+    if (u.op is not Ops.RESHAPE and u.op is not Ops.SHRINK) or not private_api.all_int(u.shape):
+        return None
+    if (found := part_of(u)) is None or (value := value_in_memory(found[0])) is None:
+        return None
+    if not value.address or not value.device.startswith("CPU"):
+        return None
+    start, of_u = found[1], (u.shape, u.dtype, value.device, None)
+    part = u.__dict__[_PART] = Part(of_u, *value[1:5], value.address + start * u.dtype.itemsize, start)
+    return part
 
 
 class PooledBuffer:

@@ -81,6 +81,12 @@ def info_of(u: UOp) -> Info:
     return cast("Info", info)  # `u` is the last of the stack
 
 
+def keep_info(u: UOp, operands: Iterable[UOp]) -> None:
+    """Store the facts about a value that is computed from these operands by operations without facts of their own."""
+    if _KEY not in u.__dict__:
+        u.__dict__[_KEY] = _join_infos(map(info_of, operands))
+
+
 def _of_operation(u: UOp, operands: Sequence[Info]) -> Info:
     """Return the facts about `u`, given the facts about its operands."""
     if u.op is Ops.GETTUPLE and u.src[0].op is Ops.FUNCTION:

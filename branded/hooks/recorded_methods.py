@@ -15,8 +15,9 @@ from tinygrad.helpers import DEFAULT_FLOAT, DEFAULT_INT
 
 from branded.core.tracing.state import is_deferred
 from branded.graph.known_axes import axes_by_id
-from branded.tinygrad_compat import private_api
-from branded.tinygrad_compat.speed.movement_cache import Recordings, recorded_call
+from branded.graph.rows import keep_info
+from branded.tinygrad_compat import private_api, result_marks
+from branded.tinygrad_compat.speed.movement_cache import Recordings, recorded_call, recorded_call_of
 from branded.tinygrad_compat.tensor_methods import Method, wrap
 
 METHODS = ("mean", "var", "std", "softmax", "log_softmax", "argmax", "argmin", "any", "all", "sum", "max", "min")
@@ -39,9 +40,37 @@ def _record(original: Method) -> Method:
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         if axes_by_id or is_deferred() or (key := _key(args, kwargs)) is None:
             return original(self, *args, **kwargs)
-        x = self.uop
-        key = x.shape, x.dtype, key, DEFAULT_FLOAT.value, DEFAULT_INT.value
-        return recorded_call(known, key, name, lambda t: original(t, *args, **kwargs), self)
+        key = _type(self), key, DEFAULT_FLOAT.value, DEFAULT_INT.value
+        return _call(known, key, name, lambda t: original(t, *args, **kwargs), self)
+
+    return method
+
+
+def _type(x: Tensor) -> tuple[Any, ...]:
+    return x.uop.shape, x.uop.dtype
+
+
+def _call(known: Recordings, key: Hashable, name: Any, call: Method, *operands: Tensor) -> Any:
+    """Return `call(*operands)`, of which the facts about the graph are known without visiting its operations."""
+    out = recorded_call(known, key, name, call, *operands)
+    if recorded_call_of(out.uop) is not None:
+        us = [x.uop for x in operands]
+        keep_info(out.uop, us)
+        if any(map(result_marks.is_ours, us)):
+            result_marks.mark(out.uop)
+    return out
+
+
+def _record_joining(original: Method) -> Method:
+    """Wrap a method whose operands are several tensors."""
+    known: Recordings = {}
+    name = private_api.Metadata(original.__name__)
+
+    def method(self: Tensor, *args: Any, dim: Any = 0) -> Any:
+        if type(dim) is not int or axes_by_id or is_deferred() or not all(type(x) is Tensor for x in (self, *args)):
+            return original(self, *args, dim=dim)
+        key = dim, *map(_type, (self, *args)), DEFAULT_FLOAT.value, DEFAULT_INT.value
+        return _call(known, key, name, lambda *xs: original(*xs, dim=dim), self, *args)
 
     return method
 
@@ -49,3 +78,5 @@ def _record(original: Method) -> Method:
 def install() -> None:
     for name in METHODS:
         wrap(name, _record)
+    for name in ("cat", "stack"):
+        wrap(name, _record_joining)

@@ -41,6 +41,7 @@ from branded.tinygrad_compat.gates import (
     gated_attribute,
     inner_gate,
     our_code,
+    outermost,
     plain_of,
     python_default,
     runs_ours,
@@ -374,6 +375,8 @@ def _install() -> None:
                 getattr(private_api, name)
             installers.append(_mark_results)
             record(_run_installers)
+            for replace_names in outermost:
+                replace_names()
         finally:
             _Status.is_active = True
 

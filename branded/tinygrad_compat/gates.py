@@ -23,6 +23,8 @@ enabled: set[str] = set()
 """The features that `branded.enable` made active for every program: `fixes`, `cpu`."""
 
 
+outermost: list[Callable[[], None]] = []
+"""The functions that replace names with the same results for every program, once all changes are under control."""
 _faster: dict[tuple[Any, str], Any] = {}
 
 

@@ -120,6 +120,7 @@ _TAKEN = {
     ),
     "renumber_invalid_outputs": "mixin.gradient | core | renumbers the scratch memory of a body from 0",
     # dtypes and devices
+    "_from_np_dtype": "dtype | arange | the dtype of a numpy dtype",
     "_to_np_dtype": "dtype | core | the numpy dtype of a dtype",
     "least_upper_dtype": "dtype | core | the promoted dtype of several dtypes",
     "least_upper_float": "dtype | core | the floating dtype of a result computed from a dtype",
@@ -182,7 +183,7 @@ _TAKEN = {
     "Target": "helpers | explain | a device by name, for a renderer",
     "ansistrip": "helpers | backend explain profile | removes terminal colors from a text",
     # names used by patches
-    "buffers": "uop.ops | interning threads | the memory of each BUFFER",
+    "buffers": "uop.ops | core interning threads arange | the memory of each BUFFER",
     "Metadata": "helpers | core movements | the name of the method of Tensor that made an operation",
     "all_metadata": "uop.ops | errors interning metadata movements | the methods of Tensor that made each operation",
     "axis_letters": "uop.ops | vectorizer | the first letters of the names of loops",
@@ -333,7 +334,7 @@ _REPLACED = {
     "tensor._apply_map_to_tensors": (
         "core searching threads unfinished whole | applied_map name | records the tensors that a run marks as computed"
     ),
-    "tensor._fromnp": "byte_order | x | accepts arrays of the other byte order",
+    "tensor._fromnp": "arange byte_order | x | makes its graph directly; accepts arrays of the other byte order",
     "tensor.all_tensors": "core | dict | allows changes during iteration",
     "tensor.cpu_profile": (
         "errors | name device display profile_key | is the block around a user's method, which translates its errors"

@@ -31,6 +31,8 @@ def base_of(u: UOp) -> UOp:
 
 def is_realized(u: UOp) -> bool:
     """Return whether a value is a buffer that has memory."""
+    if (known := u.__dict__.get(KNOWN)) is not None and known.is_there:
+        return True
     return u.op is Ops.BUFFER and bool(u.is_realized)
 
 

@@ -141,6 +141,11 @@ def _() -> None:
     assert slots[0] != slots[1] == [0]
 
 
+@check("_from_np_dtype")
+def _() -> None:
+    assert tg._from_np_dtype(np.dtype(np.int16)) == dtypes.int16
+
+
 @check("_to_np_dtype")
 def _() -> None:
     assert tg._to_np_dtype(dtypes.int16) is np.int16 and tg._to_np_dtype(dtypes.bool) is np.bool_

@@ -11,17 +11,19 @@ import math
 from typing import Any
 
 from tinygrad import Tensor, dtypes
+from tinygrad.device import Buffer
 from tinygrad.dtype import DType
 from tinygrad.helpers import DEFAULT_FLOAT, DEFAULT_INT
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat import gates, private_api
 from branded.tinygrad_compat.uops import base_of, tensor
 
 
 def install() -> None:
     _install_arange()
     _install_full()
+    _install_arrays()
 
 
 def _install_arange() -> None:
@@ -72,6 +74,23 @@ def _install_full() -> None:
         return original(cls, shape, fill_value, dtype, device, buffer)
 
     mixin.full = classmethod(full)
+
+
+def _install_arrays() -> None:
+    kind_of = functools.lru_cache(maxsize=32)(private_api._from_np_dtype)
+
+    def from_numpy(x: Any) -> UOp:
+        shape, dtype = x.shape, kind_of(x.dtype)
+        u: UOp = UOp.new_buffer("NPY", x.size, dtype)
+        memory = private_api.buffers[u] = Buffer("NPY", x.size, dtype, uop_refcount=1)
+        memory.allocate(x)
+        if len(shape) == 1:
+            return u
+        out = UOp(Ops.RESHAPE, dtype, (u, private_api.ops.shape_to_shape_arg(shape)))
+        private_api.keep_shape(out, shape)
+        return out
+
+    gates.replace_plain(private_api.tensor, "_fromnp", from_numpy)
 
 
 def _with_new_buffer(u: UOp) -> UOp:
