@@ -75,6 +75,12 @@ CASES = {
         "X = Tensor.rand(3, 2)\nr = vmap(lambda x: read(x) * 2, out_axes=None)(X)\nassert r.shape == (3, 2)\n",
         ("app", "r ="),
     ),
+    "a wrong out_axes, and then a vmap of the result": (
+        "def read(x: Tensor) -> Tensor:\n    return x\n",
+        "X, P = Tensor.rand(3, 2), Tensor.rand(3, 2)\nbest = vmap(lambda p: p.argmax(), out_axes=None)(P)\n"
+        "r = vmap(lambda x, b: read(x)[b])(X, best)\n",
+        ("app", "best ="),
+    ),
     "two vmaps in a line that call a reader": (
         READ,
         "X = Tensor.rand(3, 2)\nr = vmap(lambda x: x * read(x))(X), vmap(lambda y: read(y) * y)(X)\n",

@@ -280,8 +280,9 @@ def mapped_call(
     run.inside -= 1
     report_kept(run, brand, opened, first)
     _check_keys(run, result, out_axes, "the result", at, "out_axes")
+    told = run.told
     check_unmapped_results(run, result, out_axes, brand, at)
-    if not mapped.is_certain:  # the mistake in the arguments is the cause of any other mistake in the result
+    if not mapped.is_certain or run.told > told:  # this mistake is the cause of any other mistake in the result
         result = map_leaves(result, lambda x: Shaped(None, x.brands) if isinstance(x, Shaped) else x)
     return change(close_brand(result, brand), out_axes, mapped.put, numbers=True)
 

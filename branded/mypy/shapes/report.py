@@ -122,8 +122,7 @@ def _is_reported_there(mistake: ShapeMistake, api: TypeChecker, scope: OpenBrand
         return False
     alone = Interpreter(api, scope, home=path)
     alone.follow_alone(f)
-    operation = mistake.message.partition(":")[0]
-    return (line, operation) in alone.findings
+    return any(there == line and not found.is_note for (there, _), found in alone.findings.items())
 
 
 def _is_assert(mistake: ShapeMistake) -> bool:
