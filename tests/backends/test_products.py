@@ -384,6 +384,13 @@ def test_product_in_jit(from_c: list[blas.Product]) -> None:
     assert len(from_c) == 1
 
 
+def test_product_is_computed_before_its_merged_axes_are_padded(from_c: list[blas.Product]) -> None:
+    a, b = array(8, 48, 64), array(8, 64, 32)
+    got = jit(lambda x, y: Tensor.cat((x @ y).reshape(384, 32), Tensor.ones(1, 32)))(*tensors(a, b))
+    assert len(from_c) == 1
+    close(got.numpy(), np.concatenate([(a @ b).reshape(384, 32), np.ones((1, 32))]))
+
+
 def test_product_in_tinyjit() -> None:
     f = TinyJit(lambda a, b: (a @ b).relu().realize())
     for _ in range(4):

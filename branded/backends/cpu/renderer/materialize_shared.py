@@ -110,21 +110,29 @@ def _long_chains(order: Sequence[UOp]) -> set[UOp]:
 
 
 def _padded_sums(order: Sequence[UOp]) -> set[UOp]:
-    """Return the sums that are small parts of a padded value, which would compute them for each of its elements.
+    """Return the sums that are better computed before they are padded.
 
-    The gradient of a value whose slices are used one by one is a sum of such values.
+    A value that is much larger than a sum computes it for each of its elements.  The gradient of a value whose slices
+    are used one by one is a sum of such values.  A value that is padded along merged axes divides its index by the
+    length of an axis to find the element of the sum, so that no kernel for products applies.
     """
     has_sum, sums = dict[UOp, bool](), set[UOp]()
     for u in order:
         has_sum[u] = u.op is Ops.REDUCE or (u.op not in _ENDS and any(has_sum.get(s, False) for s in u.src))
         if u.op is not Ops.PAD or not has_sum[u] or not all_int((*u.shape, *u.src[0].shape)):
             continue
-        part = u.src[0]
+        part, is_merged = u.src[0], False
         while part.op in _MOVES:
+            is_merged |= part.op is Ops.RESHAPE and _axes(part) < _axes(part.src[0])
             part = part.src[0]
-        if _may_be_stored(part) and part.max_numel() * PARTS <= u.max_numel():
+        is_worth_a_kernel = is_merged and part.max_numel() >= FEW
+        if _may_be_stored(part) and (is_worth_a_kernel or part.max_numel() * PARTS <= u.max_numel()):
             sums.add(part)
     return sums
+
+
+def _axes(u: UOp) -> int:
+    return sum(n != 1 for n in u.shape)
 
 
 def _weight(u: UOp) -> int:
