@@ -20,14 +20,15 @@ from tinygrad.uop.ops import Ops, UOp
 from branded.compile.linear_program import buffer_of, memory_address
 from branded.graph.uops import base_of
 from branded.tinygrad_compat import private_api
+from branded.tinygrad_compat.private_api import all_int
 from branded.tinygrad_compat.result_marks import mark_memory
 from branded.tinygrad_compat.speed.fast_shape_dtype import sizes_of
 from branded.tinygrad_compat.uops import KNOWN
 
 REMEMBERED = 3
 """The number of buffers kept per result: enough for a loop `x = f(x)`, including its initial value."""
-MANY, TINY = 16, 1 << 16
-"""The number of buffers kept per result of at most `TINY` bytes: enough for a loop that collects a few results."""
+MANY, TINY = 64, 1 << 20
+"""The number of buffers kept per result, if they have at most `TINY` bytes together, for loops that collect results."""
 LARGEST = 8 << 20
 """The size in bytes of the largest buffer to keep: filling a larger one takes longer than allocating it."""
 SMALL, ROOM = 1 << 20, 64 << 20
@@ -106,7 +107,7 @@ def part_in_memory(u: UOp) -> Part | None:
     part: Part | None = u.__dict__.get(_PART)
     if part is not None and part.buffers.get(part.device) is part.opaque:
         return part
-    if (u.op is not Ops.RESHAPE and u.op is not Ops.SHRINK) or not private_api.all_int(u.shape):
+    if (u.op is not Ops.RESHAPE and u.op is not Ops.SHRINK) or not all_int(u.shape):
         return None
     if (found := part_of(u)) is None or (value := value_in_memory(found[0])) is None:
         return None
@@ -146,7 +147,7 @@ class Result:
         self.is_ours = is_ours
         self.shape, self.dtype, self.device, self.size = shape, dtype, device, math.prod(shape)
         self.bytes = self.size * dtype.itemsize
-        self.most = MANY if self.bytes <= TINY else REMEMBERED
+        self.most = max(REMEMBERED, min(MANY, TINY // max(self.bytes, 1)))
         self.last: list[PooledBuffer] = []
         self.oldest = 0
 
