@@ -132,7 +132,8 @@ def _padded_sums(order: Sequence[UOp]) -> set[UOp]:
 
 
 def _axes(u: UOp) -> int:
-    return sum(n != 1 for n in u.shape)
+    """Return the number of axes that are longer than 1."""
+    return sum(not isinstance(n, int) or n != 1 for n in u.shape)
 
 
 def _weight(u: UOp) -> int:
