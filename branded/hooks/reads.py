@@ -200,14 +200,12 @@ def _by_numpy(api_name: str, otherwise: Method, convert: Callable[[Any], Any]) -
         if args or kwargs or private_api.capturing:
             return otherwise(self, *args, **kwargs)
         array, is_prepared = array_in_memory(u), False
-        if (numpy_type := _same_type(u.dtype)) is None:
-            return otherwise(self)
         if array is None and gates.is_on_for(u):
             _prepare_read(api_name, self)
             is_prepared = True
             if (value := eager_cache.compute(self)) is not None:
                 array = array_in_memory(value)
-        if array is None and not _is_on_cpu(u):
+        if (array is None and not _is_on_cpu(u)) or (numpy_type := _same_type(u.dtype)) is None:
             return otherwise(self)
         if array is None and not is_prepared:
             _prepare_read(api_name, self)

@@ -281,7 +281,7 @@ _REPLACED = {
     "ops.is_image_shape": "images | shape | looks for images only on devices that have them",
     "ops.pm_contiguous_view_offset": "views | PatternMatcher | looks through `contiguous` and `detach`",
     "ops.recursive_property": "deriving | class | computes a property without sorting the graph first",
-    "ops.shape_to_shape_arg": "deriving | arg | keeps the operand of each of the last sizes",
+    "ops.shape_to_shape_arg": "arange deriving | arg | keeps the operand of each of the last sizes",
     "rangeify.earliest_rewrites": (
         "core skipping | PatternMatcher | "
         "lowers loops and host functions inside functions; searches no value for a new buffer"
@@ -334,7 +334,7 @@ _REPLACED = {
     "tensor._apply_map_to_tensors": (
         "core searching threads unfinished whole | applied_map name | records the tensors that a run marks as computed"
     ),
-    "tensor._fromnp": "arange byte_order | x | makes its graph directly; accepts arrays of the other byte order",
+    "tensor._fromnp": "byte_order | x | makes its graph directly; accepts arrays of the other byte order",
     "tensor.all_tensors": "core | dict | allows changes during iteration",
     "tensor.cpu_profile": (
         "errors | name device display profile_key | is the block around a user's method, which translates its errors"

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, ParamSpec, Protocol, Self, TypeVar, assert_type
+from typing import Annotated, Any, NamedTuple, ParamSpec, Protocol, Self, TypeVar, assert_type
 
 from tinygrad import Tensor
 
-from branded import vmap
+from branded import static, tree, vmap
 
 X = Tensor([[1.0, 2.0], [3.0, 4.0]])
 w = Tensor([1.0, 2.0])
@@ -123,3 +123,18 @@ def normed(x: Tensor, eps: float = 1e-6) -> Tensor:
 
 assert_type(vmap(normed)(X), Tensor)
 assert_type(vmap(lambda x: normed(x, 0.1))(X), Tensor)
+
+
+# --- static fields keep their values
+@dataclass(frozen=True)
+class Filled:
+    w: Tensor
+    n: Annotated[int, static]
+
+    def filled(self) -> Tensor:
+        return Tensor.cat(self.w, Tensor.ones(self.n))
+
+
+made = vmap(lambda w: Filled(w, 2))(X)
+assert vmap(lambda p: p.w, in_axes=(Filled(1, 2),))(made).tolist() == [[1.0, 3.0], [2.0, 4.0]]
+assert (vmap(lambda p: p.filled())(tree.map(Tensor.neg, made)) + Tensor.ones(2, 4)).shape == (2, 4)

@@ -1,12 +1,11 @@
-"""Trees of tensors without brands: nested types, static fields, iterables and sorted dicts."""
+"""Trees of tensors without brands: nested types, iterables and sorted dicts."""
 
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence, ValuesView
-from dataclasses import dataclass
-from typing import Annotated, TypeAlias, TypedDict, TypeVar
+from typing import TypeAlias, TypedDict, TypeVar
 
 from tinygrad import Tensor
 
-from branded import static, tree, vmap
+from branded import vmap
 
 # --- types of nested lists and dicts
 Nested: TypeAlias = Tensor | Sequence["Nested"]
@@ -45,21 +44,6 @@ assert vmap(norm)([table, {"c": table}]).tolist() == vmap(norm)(params).tolist()
 assert vmap(lambda t: norm(doubled(t)))(params).tolist() == [40.0, 200.0]
 both = vmap(doubled)(params)
 assert isinstance(both, dict) and isinstance(both["a"], Tensor)
-
-
-# --- static fields keep their values
-@dataclass(frozen=True)
-class Filled:
-    w: Tensor
-    n: Annotated[int, static]
-
-    def filled(self) -> Tensor:
-        return Tensor.cat(self.w, Tensor.ones(self.n))
-
-
-made = vmap(lambda w: Filled(w, 2))(table)
-assert vmap(lambda p: p.w, in_axes=(Filled(1, 2),))(made).tolist() == [[1.0, 3.0], [2.0, 4.0]]
-assert (vmap(lambda p: p.filled())(tree.map(Tensor.neg, made)) + Tensor.ones(2, 4)).shape == (2, 4)
 
 
 # --- parameters and results that are iterables

@@ -31,6 +31,8 @@ IN_KERNEL, IN_KERNEL_OF_VECTOR = 0.09, 0.12
 """The same multiplications in one of tinygrad's kernels."""
 IN_KERNEL_OF_WINDOWS = 0.2
 """The same multiplications where an array is read in overlapping windows, as in a convolution."""
+IN_KERNEL_OF_SMALL_WINDOWS, SMALL_WINDOW = 0.07, 32
+"""The same in windows of up to `SMALL_WINDOW` elements, where tinygrad unrolls the sum."""
 IN_LOOPS, IN_LOOPS_OF_VECTOR = 0.036, 0.08
 """The same multiplications in a kernel of plain loops."""
 ROW_OF_WINDOWS = 10.0
@@ -288,7 +290,7 @@ def _in_kernel(red: UOp, is_vector: bool, has_before: bool, over: Sequence[UOp])
     if down and not (is_narrow or (in_windows and has_before)):
         return IN_COLUMN
     if in_windows:
-        return IN_KERNEL_OF_WINDOWS
+        return IN_KERNEL_OF_SMALL_WINDOWS if elements(red.src[1:]) <= SMALL_WINDOW else IN_KERNEL_OF_WINDOWS
     return IN_KERNEL_OF_VECTOR if is_vector else IN_KERNEL
 
 
