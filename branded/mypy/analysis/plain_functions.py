@@ -116,7 +116,7 @@ class _Check(NamedTuple):
     """The parameters whose arguments outlive the call."""
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class Instances:
     """The cache of bodies that were checked again: one instance for each combination of argument types."""
 

@@ -38,7 +38,7 @@ Known = Axes | None
 NUMBERS = {"builtins.int", "builtins.float", "builtins.bool"}
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class MethodCall:
     """A call of a method: the tensor, and the arguments by parameter."""
 

@@ -37,7 +37,7 @@ from branded.mypy.rows.algebra import AXES, CONTAINERS, UNKNOWN, VEC, Brand, cha
 from branded.mypy.rows.brand_env import OpenBrands, checker, class_of, fail, show
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class Mapped:
     """The named axis that a vmap maps, as far as the types of its arguments show it."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from mypy.nodes import Context
 from mypy.types import Instance, Type
@@ -89,7 +89,7 @@ def open_block(run: FileState, given: Arguments, at: Context) -> Fact:
     return Mutable("brand", {"vec": change_axis(mapped.take), "unvec": change_axis(mapped.put)})
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class _Axis:
     """The axis that a vmap maps."""
 
@@ -247,7 +247,8 @@ def mapped_call(
     if name not in (None, NONE) and any(is_name(b.name, name) for b in run.opened):
         fix = "try:   use another name for the inner brand"
         run.report(at, NAME_TAKEN, f'axis_name: brand "{label_of(name)}" is already open', fix)
-    brand = replace(open_brand(run, f, name, at), needs_randomness=needs_randomness)
+    brand = open_brand(run, f, name, at)
+    brand.needs_randomness = needs_randomness
     mapped = _Axis(run, at, axis, None if run.declared_only else brand)
     ways = items_of(in_axes)
     each = ways if ways is not None else [in_axes] * len(given.positional)

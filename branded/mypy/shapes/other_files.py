@@ -110,7 +110,7 @@ def _module_of(fullname: str, api: TypeChecker) -> MypyFile | None:
     return None
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class _Parsed:
     """A parsed file: its functions, methods and variables by name, and those that were used, in mypy's syntax."""
 

@@ -9,8 +9,8 @@ it. So `STEPS` ends the analysis of a file at the same place, whichever files we
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from mypy.nodes import Context, FuncDef, LambdaExpr, MypyFile
 
@@ -29,8 +29,7 @@ Used = tuple[FollowedBrand, ...]
 """The open brands of the arguments of a call, outermost first."""
 
 
-@dataclass(frozen=True)
-class KnownResult:
+class KnownResult(NamedTuple):
     """The result of a call, the brands that were open, and the number of changes before the call."""
 
     value: Fact
@@ -82,8 +81,7 @@ def _rename(value: Fact, names: Mapping[FollowedBrand, FollowedBrand]) -> Fact:
     return Tuple(tuple(_rename(item, names) for item in value.items)) if isinstance(value, Tuple) else value
 
 
-@dataclass
-class SharedResult:
+class SharedResult(NamedTuple):
     """The result of a function, and the work that it took."""
 
     result: KnownResult
@@ -133,7 +131,7 @@ class Sharing:
             return None
         for module in found.modules:
             depend_on_source(module, run.api)
-        self.known.update((k, replace(r.result, version=changed[0])) for k, r in new.items())
+        self.known.update((k, r.result._replace(version=changed[0])) for k, r in new.items())
         self.calls.append(key)
         self.within += steps
         run.steps += steps

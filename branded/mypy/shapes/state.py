@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from mypy.checker import TypeChecker
 from mypy.errorcodes import ErrorCode
@@ -36,8 +36,7 @@ class OutOfSteps(Exception):
     """Raised when a file has more than `STEPS` expressions: the rest is not followed."""
 
 
-@dataclass(frozen=True)
-class ShapeMistake:
+class ShapeMistake(NamedTuple):
     """A mistake: its place, its message, and the call of a function of this file that leads to it."""
 
     at: Context
@@ -51,13 +50,12 @@ class ShapeMistake:
     """For a mistake in another file, the function of that file that was called from this one, and the line there."""
 
 
-@dataclass
 class Yields:
     """The values that a generator has yielded, and whether these are all."""
 
-    uncertain: int
-    values: list[Fact] = field(default_factory=list)
-    is_exact: bool = True
+    def __init__(self, uncertain: int) -> None:
+        self.uncertain, self.is_exact = uncertain, True
+        self.values: list[Fact] = []
 
 
 class FileState:

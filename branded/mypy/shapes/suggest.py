@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from mypy import build
@@ -32,11 +31,12 @@ from branded.mypy.shapes.values import Arguments, Const, Fact, Function, Shaped,
 _PREFIXES = ("n_", "num_", "number_of_", "len_")
 
 
-@dataclass(frozen=True)
-class NamedConst(Const):
+class NamedConst(Const, parts="value axis"):
     """An int in a variable, with the axis that is named after the variable."""
 
-    axis: Type = ANY_AXIS
+    def __init__(self, value: int, axis: Type) -> None:
+        super().__init__(value)
+        self.axis = axis
 
 
 class _NamedAxes(Interpreter):

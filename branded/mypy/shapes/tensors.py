@@ -58,7 +58,7 @@ _REDUCED = {"all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "std
 _OF_NUMPY = {"astype": "cast", "copy": "clone"}
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class FollowedCall(MethodCall):
     """A call of a method whose arguments have abstract values."""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import count
+from operator import attrgetter
+from typing import ClassVar
 
 from mypy.nodes import Context, FuncDef, LambdaExpr, SymbolNode, TypeInfo
 from mypy.types import AnyType, Type
@@ -12,6 +13,27 @@ from mypy.types import AnyType, Type
 from branded.mypy.axes.types import known_length
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
 from branded.mypy.rows.static_fields import static_fields
+
+
+class Compared:
+    """Values of which two of a class are equal if their `parts` are, which the class statement names.
+
+    The classes of this module are plain ones: each run of mypy that follows a file creates them, and a dataclass
+    takes 70 times as long to create.
+    """
+
+    __slots__ = ()
+
+    def __init_subclass__(cls, parts: str) -> None:
+        cls._parts = attrgetter(*parts.split())
+
+    _parts: ClassVar[attrgetter[object]]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Compared) and type(self) is type(other) and self._parts(self) == other._parts(other)
+
+    def __hash__(self) -> int:
+        return hash(self._parts(self))
 
 
 class Fact:
@@ -23,24 +45,22 @@ class Fact:
 UNKNOWN = Fact()
 
 
-@dataclass(frozen=True)
-class FollowedBrand:
-    """The brand of a vmap, or of the steps of a loop, while the interpreter follows its function."""
+class FollowedBrand(Compared, parts="label at depth loop"):
+    """The brand of a vmap, or of the steps of a loop, while the interpreter follows its function.
 
-    label: str
-    at: Context
-    """The call of the mapped function or of the loop, for messages."""
-    depth: int
-    loop: str = ""
-    """The name of the loop, if its steps are the brand."""
-    name: Fact = field(default=UNKNOWN, compare=False)
-    """The `axis_name`, by which collectives refer to the brand."""
-    needs_randomness: bool = field(default=False, compare=False)
-    """Whether a random sample needs the option `randomness` of vmap, which is not given."""
+    Attributes:
+        at: The call of the mapped function or of the loop, for messages.
+        loop: The name of the loop, if its steps are the brand.
+        name: The `axis_name`, by which collectives refer to the brand.
+        needs_randomness: Whether a random sample needs the option `randomness` of vmap, which is not given.
+    """
+
+    def __init__(self, label: str, at: Context, depth: int, loop: str = "", name: Fact = UNKNOWN) -> None:
+        self.label, self.at, self.depth, self.loop, self.name = label, at, depth, loop, name
+        self.needs_randomness = False
 
 
-@dataclass(frozen=True)
-class Shaped(Fact):
+class Shaped(Fact, Compared, parts="axes brands"):
     """A tensor or an array.
 
     Attributes:
@@ -48,28 +68,27 @@ class Shaped(Fact):
         brands: The brands that the value certainly has.
     """
 
-    axes: tuple[Type, ...] | None = None
-    brands: frozenset[FollowedBrand] = frozenset()
+    def __init__(self, axes: tuple[Type, ...] | None = None, brands: frozenset[FollowedBrand] = frozenset()) -> None:
+        self.axes, self.brands = axes, brands
 
 
-@dataclass(frozen=True)
-class Const(Fact):
+class Const(Fact, Compared, parts="value"):
     """A number, a text, None or `...`."""
 
-    value: object
+    def __init__(self, value: object) -> None:
+        self.value = value
 
 
 NONE = Const(None)
 
 
-@dataclass(frozen=True)
-class Size(Fact):
+class Size(Fact, Compared, parts="axis"):
     """An int whose value is unknown, but known to be the length of an axis."""
 
-    axis: Type = ANY_AXIS
+    def __init__(self, axis: Type = ANY_AXIS) -> None:
+        self.axis = axis
 
 
-@dataclass(frozen=True)
 class Number(Fact):
     """A float or an int with an unknown value."""
 
@@ -77,18 +96,18 @@ class Number(Fact):
 NUMBER = Number()
 
 
-@dataclass(frozen=True)
-class Tuple(Fact):
+class Tuple(Fact, Compared, parts="items"):
     """A tuple of known length."""
 
-    items: tuple[Fact, ...]
+    def __init__(self, items: tuple[Fact, ...]) -> None:
+        self.items = items
 
 
-@dataclass(frozen=True)
-class Stream(Fact):
+class Stream(Fact, Compared, parts="each"):
     """An iterable of unknown length, with a fact that holds for each item."""
 
-    each: Fact
+    def __init__(self, each: Fact) -> None:
+        self.each = each
 
 
 changed = [0]
@@ -98,21 +117,27 @@ changed = [0]
 _numbers = count()
 
 
-@dataclass(eq=False)
 class Mutable(Fact):
     """A list, a dict or an object, with its items by index, key or attribute, or None if they are unknown."""
 
-    kind: str
-    items: dict[object, Fact] | None
-    info: TypeInfo | None = None
-    linked: list[Mutable] = field(default_factory=list)
-    """Copies of this value in other branches or in other steps of a loop: the same object in the program."""
-    number: int = field(default_factory=lambda: next(_numbers))
-    """The position in the order of creation: later values have greater numbers."""
-    is_declared: bool = False
-    """Whether only the declarations of its class are known.  A mapped object may then have values of all examples."""
-    is_typed: bool = False
-    """Whether this is a dict that is declared as a TypedDict, whose keys mypy checks."""
+    def __init__(
+        self,
+        kind: str,
+        items: dict[object, Fact] | None,
+        info: TypeInfo | None = None,
+        linked: Iterable[Mutable] = (),
+        is_declared: bool = False,
+        is_typed: bool = False,
+    ) -> None:
+        self.kind, self.items, self.info = kind, items, info
+        self.linked = list(linked)
+        """Copies of this value in other branches or in other steps of a loop: the same object in the program."""
+        self.number = next(_numbers)
+        """The position in the order of creation: later values have greater numbers."""
+        self.is_declared = is_declared
+        """Whether only the declarations of its class are known. If it is mapped, it may have values of all examples."""
+        self.is_typed = is_typed
+        """Whether this is a dict that is declared as a TypedDict, whose keys mypy checks."""
 
     def with_items(self, items: dict[object, Fact]) -> Mutable:
         """Return a value of the same kind and class with these items."""
@@ -165,49 +190,53 @@ class Variables:
         return None
 
 
-@dataclass(frozen=True, eq=False)
 class Function(Fact):
     """A function with a body to follow, and the variables that it closes over."""
 
-    node: FuncDef | LambdaExpr
-    frame: Variables
-    bound: tuple[Fact, ...] = ()
+    def __init__(self, node: FuncDef | LambdaExpr, frame: Variables, bound: tuple[Fact, ...] = ()) -> None:
+        self.node, self.frame, self.bound = node, frame, bound
 
 
-@dataclass(frozen=True)
-class Class(Fact):
+class Class(Fact, Compared, parts="info"):
     """A class of the program."""
 
-    info: TypeInfo
+    def __init__(self, info: TypeInfo) -> None:
+        self.info = info
 
 
-@dataclass(frozen=True)
-class LibraryName(Fact):
+class LibraryName(Fact, Compared, parts="name owner"):
     """A module, function or method of a library, by its full name; `owner` is the value whose method it is."""
 
-    name: str
-    owner: Fact | None = None
+    def __init__(self, name: str, owner: Fact | None = None) -> None:
+        self.name, self.owner = name, owner
 
 
-@dataclass(frozen=True, eq=False)
 class Wrapped(Fact):
-    """A function that a transform or `partial` returned; `call` computes its result."""
+    """The function that a transform of `inner` or `partial` returned; `call` computes its result."""
 
-    call: Callable[[Arguments], Fact]
-    inner: Fact | None = None
-    """The function that was transformed."""
+    def __init__(self, call: Callable[[Arguments], Fact], inner: Fact | None = None) -> None:
+        self.call, self.inner = call, inner
 
 
-@dataclass
 class Arguments:
-    """The arguments of a call, as facts."""
+    """The arguments of a call, as facts.
 
-    positional: list[Fact] = field(default_factory=list)
-    keywords: dict[str, Fact] = field(default_factory=dict)
-    exact: bool = True
-    """Whether the number of arguments is known; it is not if there are star arguments of unknown length."""
-    given: list[Fact] = field(default_factory=list)
-    """The arguments as the call has them: a star-argument is one."""
+    Attributes:
+        exact: Whether the number of arguments is known; it is not if there are star arguments of unknown length.
+        given: The arguments as the call has them: a star-argument is one.
+    """
+
+    def __init__(
+        self,
+        positional: list[Fact] | None = None,
+        keywords: dict[str, Fact] | None = None,
+        exact: bool = True,
+        given: list[Fact] | None = None,
+    ) -> None:
+        self.positional = [] if positional is None else positional
+        self.keywords = {} if keywords is None else keywords
+        self.exact = exact
+        self.given = [] if given is None else given
 
     def get(self, position: int | None, name: str) -> Fact | None:
         """Return an argument by position or name, or None if it is not given."""

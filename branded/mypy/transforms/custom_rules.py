@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from mypy.checker import TypeChecker
 from mypy.errorcodes import CALL_ARG
@@ -46,7 +47,7 @@ STATIC = "__branded_static"
 """The attribute in which the type of `custom_vjp(f, nondiff_argnums)` keeps these positions."""
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class Same:
     """The identity transform."""
 
@@ -103,8 +104,7 @@ def custom_rule_signature(ctx: MethodSigContext, scope: OpenBrands) -> FunctionL
     return f if isinstance(f, Overloaded) else ctx.default_signature
 
 
-@dataclass
-class RuleCheck:
+class RuleCheck(NamedTuple):
     """A rule given to `defvjp` or `defjvp`, with the types of the function that it is for."""
 
     call: TransformCall

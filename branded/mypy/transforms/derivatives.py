@@ -66,7 +66,7 @@ LATER = {
 FLOATS = {"builtins.float", ARRAY}
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class Derivative:
     """A use of a derivative: its position and options."""
 

@@ -71,7 +71,7 @@ from branded.mypy.transforms.example_call import called_function
 from branded.mypy.transforms.options import MAPPED
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class TransformCall:
     """A call of a transform: its position, and its arguments by parameter."""
 

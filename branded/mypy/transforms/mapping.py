@@ -43,7 +43,7 @@ from branded.mypy.transforms.options import VmapOptions
 from branded.mypy.transforms.out_axes import stacked_result, without_brand, without_joins
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class Vmap:
     """A use of vmap: its position and options."""
 

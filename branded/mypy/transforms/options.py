@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from mypy.checker import TypeChecker
 from mypy.nodes import ARG_POS, ARG_STAR, ARG_STAR2, CallExpr, Context, Expression, StrExpr, TempNode
@@ -17,8 +17,7 @@ from branded.mypy.transforms import in_axes as axes
 DECORATOR, MAPPED = "branded.core.vmap._Decorator", "branded.core.vmap._Mapped"
 
 
-@dataclass
-class VmapOptions:
+class VmapOptions(NamedTuple):
     """The options of a vmap."""
 
     in_axes: Type

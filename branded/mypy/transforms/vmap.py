@@ -66,7 +66,7 @@ VMAP = "branded.core.vmap.vmap"
 JIT, JIT_OF = "branded.compile.jit.jit", "branded.compile.jit._JitOf"
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class Jit:
     """A call of a function that `jit` compiles: numbers and arrays become tensors, except in static arguments."""
 

@@ -28,7 +28,7 @@ Call = tuple[FuncDef, TypeInfo | None, frozenset[tuple[str, BatchKind]], frozens
 traced."""
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class ReadFinder:
     """Follows batched values through the source of functions."""
 

@@ -34,7 +34,7 @@ class Finder(Protocol):
     ) -> tuple[BatchKind, Effects]: ...
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class BodyNames:
     """The values of the names in the body of one function."""
 

@@ -80,7 +80,7 @@ def identity_searches(path: str, version: int) -> set[tuple[str, int, int]]:
     return set() if tree is None else {(type(e).__name__, e.lineno, e.col_offset) for e in _searches_in(tree, ())}
 
 
-@dataclass
+@dataclass(eq=False, repr=False, match_args=False)
 class _Scope:
     """The names that a function or a module binds."""
 
