@@ -163,6 +163,8 @@ class Transforms:
         self._plainest_of: dict[str, CallableType] = new_cache()
         self._accepting: dict[tuple[bool, bool], tuple[CallableType, CallableType]] = new_cache()
         """The last overload of vmap, and its signature for a vmap that is called immediately or is not."""
+        self._asked: tuple[Context, FunctionLike] | None = None
+        """The call that mypy asks about for each overload, and the answer for those that are for other checkers."""
 
     def is_vmap(self, fullname: str) -> bool:
         """Return whether this is vmap, or a variable that holds vmap."""
@@ -175,8 +177,16 @@ class Transforms:
     def signature(self, ctx: FunctionSigContext | MethodSigContext) -> FunctionLike:
         """Return the signature of `vmap(f, …)` or `vmap(…)(f)`; if it is called immediately, the rule waits.
 
-        mypy calls this hook for each overload.
+        mypy calls this hook for each overload. The answer is the same for those for other checkers, which come first.
         """
+        if not ctx.default_signature.unpack_kwargs:
+            self._asked = None
+            return self._signature(ctx)
+        if self._asked is None or self._asked[0] is not ctx.context:
+            self._asked = ctx.context, self._signature(ctx)
+        return self._asked[1]
+
+    def _signature(self, ctx: FunctionSigContext | MethodSigContext) -> FunctionLike:
         call, sig, api = ctx.context, self._plainest(ctx.default_signature), checker(ctx)
         if not isinstance(call, CallExpr) or (f := mapped_function(call)) is None:
             return sig
