@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from mypy.checker import TypeChecker
-from mypy.nodes import FuncDef, MypyFile, Node, TypeInfo
+from mypy.nodes import Decorator, FuncDef, MypyFile, Node, SymbolNode, TypeInfo
 
 from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.function_source import (
@@ -26,7 +26,7 @@ from branded.mypy.analysis.function_source import (
     without_decorator,
 )
 from branded.mypy.analysis.source.syntax import children
-from branded.mypy.analysis.source_digest import Kept, keep, use
+from branded.mypy.analysis.source_digest import LIBRARIES, Kept, depend_on_source, keep, use
 from branded.mypy.analysis.untyped_modules import module_of
 
 REDUCTIONS = [f"branded.collectives.reductions.{n}" for n in ("psum", "pmean", "pmax", "pmin", "all_gather")]
@@ -64,8 +64,30 @@ def needed_names(node: Node | None, api: TypeChecker, depth: int = 0) -> list[Ne
 
 
 def _find_needs(f: FuncDef, api: TypeChecker, depth: int) -> list[Need]:
-    module, source = module_of(f, api) if "." in f.fullname else api.tree, source_of(f, api)
-    return list(_needs_of(source, f, module, api, depth)) if module is not None and source is not None else []
+    module = module_of(f, api) if "." in f.fullname else api.tree
+    if module is None:
+        return []
+    depend_on_source(module, api)
+    if module not in _with_collectives:
+        _with_collectives[module] = any(_may_need(s.node, module, api) for s in module.names.values())
+    is_read = _with_collectives[module] or (bool(f.info) and _may_need(f.info, module, api))
+    source = source_of(f, api) if is_read else None
+    return list(_needs_of(source, f, module, api, depth)) if source is not None else []
+
+
+_with_collectives: dict[MypyFile, bool] = new_cache()
+"""Whether a function of a module may need a name; if not, its source is not read."""
+
+
+def _may_need(node: SymbolNode | None, module: MypyFile, api: TypeChecker) -> bool:
+    """Return whether a global is a collective, or may contain one, or has its code in another file of the user."""
+    if isinstance(node, MypyFile):
+        return f"{node.fullname}.".startswith("branded.")
+    if node is not None and node.fullname in POSITIONS:
+        return True
+    called = node.mro if isinstance(node, TypeInfo) else [node] if isinstance(node, FuncDef | Decorator) else []
+    owners = [module_of(n, api) for n in called if not n.fullname.startswith(LIBRARIES)]
+    return any(owner is None or (owner is not module and not owner.is_stub) for owner in owners)
 
 
 def _needs_of(source: ast.FunctionDef, f: FuncDef, module: MypyFile, api: TypeChecker, depth: int) -> Iterator[Need]:
