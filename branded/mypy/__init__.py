@@ -6,6 +6,7 @@ that `in_axes` maps. The brand is then removed from the result. If it still occu
 A row is the set of brands in `Vec[S | S1]`. Start with `hooks`, then `transforms/mapping`.
 
 - `deferred`             the plugin as mypy starts it, which imports its hooks when a run has tensors
+- `late_modules`         imports of modules that most files do not need
 - `hooks`                the table of the hooks that mypy calls
 - `settings`, `codes`    the plugin's settings and version, and its error codes
 - `check`                the command `branded check`, with `notebooks` and `output` for its inputs and formats

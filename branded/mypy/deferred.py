@@ -5,17 +5,15 @@ A run that finds every file in its cache calls no hook, and other packages have 
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cache
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from mypy.nodes import MypyFile
 from mypy.options import Options
 from mypy.plugin import Plugin, ReportConfigContext
 
+from branded.mypy.late_modules import without_package
 from branded.mypy.settings import config_data, require_axes_setting, unvaried_setting
 
 if TYPE_CHECKING:
@@ -43,7 +41,7 @@ class DeferredPlugin(Plugin):
 
     def create(self) -> BrandedPlugin:
         """Create the plugin, and let mypy call its methods from now on."""
-        with _alone():
+        with without_package():
             from branded.mypy.hooks import BrandedPlugin
 
         self.created = BrandedPlugin(self.options)
@@ -76,22 +74,11 @@ class DeferredPlugin(Plugin):
 @cache
 def _functions_for_files() -> tuple[Callable[[], None], Callable[[MypyFile], None]]:
     """Return the functions that empty the caches, and that add the facts about a file."""
-    with _alone():
+    with without_package():
         from branded.mypy.analysis.caches import forget
         from branded.mypy.analysis.source_digest import add_source_facts
 
     return forget, add_source_facts
-
-
-@contextmanager
-def _alone() -> Iterator[None]:
-    """Import modules of the plugin without the package, which imports tinygrad."""
-    is_alone = sys.modules.setdefault("branded", stand_in := ModuleType("branded")) is stand_in
-    try:
-        yield
-    finally:
-        if is_alone:
-            del sys.modules["branded"]  # a later import in this process gets the real package
 
 
 def _creating(name: str) -> Callable[[DeferredPlugin, str], object]:

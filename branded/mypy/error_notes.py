@@ -6,16 +6,21 @@ will be printed.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from mypy.errorcodes import ErrorCode
 from mypy.errors import ErrorInfo, Errors, ErrorWatcher
 
 from branded.mypy.analysis.source_digest import code_at
 from branded.mypy.codes import READ, is_brand_code
+from branded.mypy.late_modules import LateModule
 from branded.mypy.rows.brand_env import past_watchers, place_of, replace_errors
 from branded.mypy.rows.consequences import end_of, hide, is_consequence
-from branded.mypy.rows.hints import Argument, argument_of, is_own_self, notes_for, truth_of, without_position
+
+if TYPE_CHECKING:
+    from branded.mypy.rows import hints
+else:
+    hints = LateModule("branded.mypy.rows.hints")
 
 _CODES = {"list-item", "dict-item", "arg-type"}
 """The codes of errors that mypy reports for each item of a display or argument of a call; the first one is enough."""
@@ -27,7 +32,7 @@ class _Notes:
     def __init__(self, errors: Errors) -> None:
         self.errors = errors
         self.watcher = ErrorWatcher(errors, filter_errors=self.filter)
-        self.argument: tuple[str, Argument, ErrorInfo] | None = None
+        self.argument: tuple[str, hints.Argument, ErrorInfo] | None = None
         """The file of the last error about an argument, that argument, and the error."""
         self.is_hidden = False
         """Whether the last error of the plugin was at the place of an earlier one; its notes are hidden too."""
@@ -39,7 +44,7 @@ class _Notes:
         if file in self.errors.ignored_files:
             return False
         is_ours, is_shown = is_brand_code(info.code), info.code is None or self.errors.is_error_code_enabled(info.code)
-        asked = truth_of(info.message, code_at(file, info)) if not is_ours else None
+        asked = hints.truth_of(info.message, code_at(file, info)) if not is_ours else None
         if is_shown or asked is not None:
             replace_errors(self.errors, file, info.line, info.message)
         told = self.errors.error_info_map.get(file, ())
@@ -57,9 +62,9 @@ class _Notes:
         if is_consequence(info, causes) or (is_any and any(e.target == info.target for e in causes)):
             hide(self.errors, file, info)
             return True
-        if is_own_self(info.message) or self._is_swapped(file, info):
+        if hints.is_own_self(info.message) or self._is_swapped(file, info):
             return True
-        message, notes = asked or (info.message, notes_for(info.message))
+        message, notes = asked or (info.message, hints.notes_for(info.message))
         if not notes:
             return False
         if code in _CODES and self._is_told(file, info):
@@ -74,12 +79,12 @@ class _Notes:
     def _is_told(self, file: str, info: ErrorInfo) -> bool:
         """Return whether another item of the display, or another argument of the call, has the same error."""
         told = (e for e in self.errors.error_info_map.get(file, ()) if e.line == info.line and e.code is info.code)
-        same = (e.message for e in told if without_position(e.message) == without_position(info.message))
+        same = (e.message for e in told if hints.without_position(e.message) == hints.without_position(info.message))
         return any(message != info.message for message in same)
 
     def _is_swapped(self, file: str, info: ErrorInfo) -> bool:
         """Return whether an argument and the one of the last error have each other's types, after a note about both."""
-        argument = argument_of(info.message)
+        argument = hints.argument_of(info.message)
         before, self.argument = self.argument, (file, argument, info) if argument else None
         if argument is None or before is None or before[0] != file or not argument.is_swapped_with(before[1]):
             return False

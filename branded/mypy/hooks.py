@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
-from mypy.nodes import Decorator, FuncBase, MypyFile, OverloadedFuncDef, SymbolNode, TypeInfo
+from mypy.nodes import Decorator, FuncBase, OverloadedFuncDef, SymbolNode, TypeInfo
 from mypy.options import Options as MypyOptions
 from mypy.plugin import (
     AnalyzeTypeContext,
@@ -18,7 +18,6 @@ from mypy.plugin import (
     MethodContext,
     MethodSigContext,
     Plugin,
-    ReportConfigContext,
 )
 from mypy.plugins.default import DefaultPlugin
 from mypy.plugins.functools import partial_call_callback
@@ -32,7 +31,7 @@ from branded.mypy.analysis.plain_functions import Instances
 from branded.mypy.analysis.source import searches
 from branded.mypy.analysis.source.handed_functions import accept_tensor_functions
 from branded.mypy.analysis.source.reads import report_jit_reads
-from branded.mypy.analysis.source_digest import LIBRARIES, add_source_facts
+from branded.mypy.analysis.source_digest import LIBRARIES
 from branded.mypy.axes import calls, functions, mapped_axis, table
 from branded.mypy.axes import types as axes_types
 from branded.mypy.axes.types import erase_axes
@@ -53,7 +52,7 @@ from branded.mypy.rows.results import (
     unvec_signature,
     vec_signature,
 )
-from branded.mypy.settings import config_data, require_axes_setting, unvaried_setting
+from branded.mypy.settings import require_axes_setting, unvaried_setting
 from branded.mypy.shapes.report import END, append_end, follow_at_end, report_shapes
 from branded.mypy.transforms import custom_rules, optimizers
 from branded.mypy.transforms.collectives import COLLECTIVES, report_closed_names
@@ -175,17 +174,6 @@ class BrandedPlugin(Plugin):
         }
         self.tensor_results: Hooks[MethodContext, Type] = {}
         """Cache of the hooks for methods of tensors."""
-
-    def report_config_data(self, ctx: ReportConfigContext) -> str:
-        """Return the data that mypy stores with each module's cache: a new version or setting invalidates it."""
-        return config_data(ctx.path, self.scope.unvaried, self.scope.require_axes)
-
-    def get_additional_deps(self, file: MypyFile) -> list[tuple[int, str, int]]:
-        """Add the digest of a file's functions; mypy calls this hook for each file that it has parsed."""
-        if self.is_daemon:
-            forget()
-        add_source_facts(file)
-        return []
 
     def _partial(self, ctx: FunctionContext) -> Type:
         return self.transforms.partial(self.instances.made_partial(ctx))

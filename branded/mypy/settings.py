@@ -4,12 +4,27 @@ from __future__ import annotations
 
 import configparser
 import hashlib
+import os
 import tomllib
+from collections.abc import Iterator
+from io import FileIO
+from operator import attrgetter
 from pathlib import Path
 
 from mypy.options import Options
 
-VERSION = hashlib.sha256(b"".join(p.read_bytes() for p in sorted(Path(__file__).parent.rglob("*.py")))).hexdigest()
+
+def _sources(folder: str | Path) -> Iterator[bytes]:
+    """Read the sources of the plugin, in order; every run of mypy does, and pathlib takes longer."""
+    for entry in sorted(os.scandir(folder), key=attrgetter("name")):
+        if entry.is_dir():
+            yield from _sources(entry.path)
+        elif entry.name.endswith(".py"):
+            with FileIO(entry.path) as file:
+                yield file.readall()
+
+
+VERSION = hashlib.sha256(b"".join(_sources(Path(__file__).parent))).hexdigest()
 SECTION, KEY = "branded", "unvaried"
 CHOICES = ("note", "error", "off")
 

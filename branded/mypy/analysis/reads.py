@@ -28,10 +28,9 @@ from mypy.types import (
 
 from branded.mypy.analysis.source.syntax import nodes_of
 from branded.mypy.analysis.source_digest import code_at, file_version, parse
-from branded.mypy.codes import ERROR, OPERAND, READ, SHAPE
+from branded.mypy.codes import ERROR, OPERAND, READ, SHAPE, no_if
 from branded.mypy.rows.algebra import AXES, CONTAINERS, TENSOR, VEC, Brand, each_row, row_of, rows_in
 from branded.mypy.rows.brand_env import checker, enclosing_functions, fail_at_once, is_in_function, opened_at, show
-from branded.mypy.rows.hints import no_if
 from branded.mypy.rows.injected_calls import tested_operands
 from branded.mypy.rows.leaves import fields_of
 

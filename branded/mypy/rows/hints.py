@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from branded.mypy.axes import hints as axes_hints
+from branded.mypy.codes import no_if
 
 VEC_TYPE = re.compile(r"\b(?:Vec|Axes)\[")
 _TYPE = r'"(?P<{}>[^"]*)"'
@@ -84,12 +85,6 @@ def argument_of(text: str) -> Argument | None:
 def without_position(text: str) -> str:
     """Return a message without the number of an item or argument, and without rows: two may have one reason."""
     return _ROW.sub("Vec[", _POSITION.sub("", text))
-
-
-def no_if(condition: str = "") -> str:
-    """Return the fix for a condition that varies, with its code if that is known."""
-    tested = condition or "condition"
-    return f"{tested if tested.isidentifier() else f'({tested})'}.where(a, b) instead of `if {tested}`"
 
 
 def truth_of(text: str, condition: str) -> tuple[str, list[str]] | None:

@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from mypy.nodes import Context
 from mypy.types import Instance, Type
 
+from branded.mypy.axes.functions import MODULES
 from branded.mypy.axes.mapped_axis import conflicting_names
 from branded.mypy.axes.types import is_named, known_length
 from branded.mypy.codes import ERROR, RANDOMNESS, TREE
+from branded.mypy.late_modules import LateModule
 from branded.mypy.rows.algebra import TENSOR
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
 from branded.mypy.rows.static_fields import static_fields
 from branded.mypy.shapes import loops, mapping, tensors
 from branded.mypy.shapes.axes import format_axes, format_axis
 from branded.mypy.shapes.brands import UNBATCHED, of_collective
-from branded.mypy.shapes.rules import (
-    collectives,
-    constructors,
-    derivatives,
-    functions,
-    modules,
-    optimizers,
-    python_functions,
-)
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
     NUMBER,
@@ -48,6 +42,22 @@ from branded.mypy.shapes.values import (
     is_tree,
     list_of,
 )
+
+if TYPE_CHECKING:
+    from branded.mypy.shapes.rules import (
+        collectives,
+        constructors,
+        derivatives,
+        functions,
+        modules,
+        optimizers,
+        python_functions,
+    )
+else:
+    _NAMES = "collectives constructors derivatives functions modules optimizers python_functions"
+    collectives, constructors, derivatives, functions, modules, optimizers, python_functions = (
+        LateModule(f"branded.mypy.shapes.rules.{name}") for name in _NAMES.split()
+    )
 
 KNOWN = (
     "branded.",
@@ -111,7 +121,7 @@ def call(run: FileState, f: LibraryName, given: Arguments, at: Context) -> Fact:
         return add_brands(constructors.of_random(run, name, given, at), brands_of(given.get(0, "key")))
     if module.startswith("branded.optim"):
         return optimizers.of_optim(run, name, given)
-    if f.name.startswith((functions.OF_LINALG, functions.OF_FUNCTIONS)):
+    if f.name.startswith(MODULES):
         return functions.of_function(run, f.name, given, at)
     if f.name.startswith("branded."):
         return _of_branded(run, name, given, at)

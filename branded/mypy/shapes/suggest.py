@@ -20,7 +20,7 @@ from mypy.types import CallableType, Instance, Type, TypeVarId, TypeVarType, get
 from branded.mypy.analysis.source.walk import walk
 from branded.mypy.axes.types import axis_length, is_named
 from branded.mypy.check import PLUGIN, read_options
-from branded.mypy.hooks import BrandedPlugin
+from branded.mypy.deferred import DeferredPlugin
 from branded.mypy.rows.algebra import BRAND, TENSOR
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
 from branded.mypy.rows.brand_env import OpenBrands
@@ -205,9 +205,10 @@ def suggest(paths: Sequence[str]) -> str:
     sources, options = read_options(paths, cache, "branded check")
     options.plugins = [p for p in options.plugins if p != PLUGIN]
     options.cache_dir = str(Path(options.cache_dir, "branded"))
-    plugin = BrandedPlugin(options)
+    plugin = DeferredPlugin(options)
+    scope = plugin.create().scope
     lines: dict[str, list[str]] = {}
-    plugin.scope.followed = lambda api: lines.__setitem__(api.tree.path, suggestions(api, plugin.scope))
+    scope.followed = lambda api: lines.__setitem__(api.tree.path, suggestions(api, scope))
     read = [build.BuildSource(s.path, s.module, Path(s.path or "").read_text(), s.base_dir) for s in sources]
     try:
         result = build.build(read, options, None, lambda *_: None, cache, io.StringIO(), io.StringIO(), [plugin])

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from mypy.checker import TypeChecker
 from mypy.errorcodes import TRUTHY_BOOL, ErrorCode
@@ -25,17 +26,21 @@ from branded.mypy.analysis.external_calls import BUILTINS, error_text, suggest_m
 from branded.mypy.analysis.function_source import bound_count, local_names, without_decorator
 from branded.mypy.analysis.memoize import type_of_call
 from branded.mypy.analysis.reads import METHODS, READ_TEXT, TEXTS, reject_brands
-from branded.mypy.analysis.source.body import FunctionBody
 from branded.mypy.analysis.source.effects import Effects, Read
-from branded.mypy.analysis.source.finder import ReadFinder
 from branded.mypy.analysis.source.syntax import children
 from branded.mypy.analysis.source_digest import Kept, file_version, keep, parse, use
 from branded.mypy.analysis.untyped_modules import definition_of
 from branded.mypy.codes import ESCAPE, READ
+from branded.mypy.late_modules import LateModule
 from branded.mypy.rows.algebra import TENSOR, UNKNOWN, VEC, Brand, add_brands, is_unbatched
 from branded.mypy.rows.batch_kinds import BatchKind, kind_of
 from branded.mypy.rows.brand_env import OpenBrands, checker, fail_at_once, trying
 from branded.mypy.rows.callables import Arg, synthetic_call
+
+if TYPE_CHECKING:
+    from branded.mypy.analysis.source import body, finder
+else:
+    body, finder = (LateModule(f"branded.mypy.analysis.source.{name}") for name in ("body", "finder"))
 
 
 def reads_in(
@@ -73,9 +78,8 @@ def effects_of(
 ) -> Effects:
     """Return the effects of a call with batched values, with the parameters of `reads_in`."""
     kinds = {n: kind_of(t) for n, t in zip(sig.arg_names, types, strict=True) if n is not None}
-    finder = ReadFinder(api, is_traced)
     try:
-        return finder.call(f, kinds, owner)[1]
+        return finder.ReadFinder(api, is_traced).call(f, kinds, owner)[1]
     except RecursionError:
         return Effects([], {})
 
@@ -87,12 +91,12 @@ def reads_in_lambda(f: LambdaExpr, types: Sequence[Type], api: TypeChecker) -> l
         return []
     names = [a.arg for a in (*source.args.posonlyargs, *source.args.args)]
     env = {**dict.fromkeys(outer_names, BatchKind.PLAIN), **dict(zip(names, map(kind_of, types), strict=False))}
-    finder = ReadFinder(api, is_traced=False)
+    found = finder.ReadFinder(api, is_traced=False)
     try:
-        FunctionBody(finder, FuncDef("<lambda>"), None, api.tree, env).value(source.body)
+        body.FunctionBody(found, FuncDef("<lambda>"), None, api.tree, env).value(source.body)
     except RecursionError:
         return []
-    return finder.found
+    return found.found
 
 
 _LEAVES = ast.Name | ast.Constant | ast.alias

@@ -31,12 +31,10 @@ from branded.mypy.shapes.values import (
     items_of,
 )
 
-OF_LINALG, OF_FUNCTIONS = "branded.linalg.", "branded.functions."
-
 
 def of_function(run: FileState, fullname: str, given: Arguments, at: Context) -> Fact:
     """Return the result of a function of `branded.linalg` or `branded.functions`."""
-    rule = (LINALG if fullname.startswith(OF_LINALG) else FUNCTIONS).get(fullname.rpartition(".")[2])
+    rule = (LINALG if fullname.startswith("branded.linalg.") else FUNCTIONS).get(fullname.rpartition(".")[2])
     if rule is None or run.declared_only:
         return UNKNOWN
     brands = brands_of(Tuple(tuple(given.all())))
