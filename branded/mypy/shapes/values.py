@@ -15,7 +15,7 @@ from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
 from branded.mypy.rows.static_fields import static_fields
 
 
-class Compared:
+class EqualByParts:
     """Values of which two of a class are equal if their `parts` are, which the class statement names.
 
     The classes of this module are plain ones: each run of mypy that follows a file creates them, and a dataclass
@@ -30,7 +30,9 @@ class Compared:
     _parts: ClassVar[attrgetter[object]]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Compared) and type(self) is type(other) and self._parts(self) == other._parts(other)
+        return (
+            isinstance(other, EqualByParts) and type(self) is type(other) and self._parts(self) == other._parts(other)
+        )
 
     def __hash__(self) -> int:
         return hash(self._parts(self))
@@ -45,7 +47,7 @@ class Fact:
 UNKNOWN = Fact()
 
 
-class FollowedBrand(Compared, parts="label at depth loop"):
+class FollowedBrand(EqualByParts, parts="label at depth loop"):
     """The brand of a vmap, or of the steps of a loop, while the interpreter follows its function.
 
     Attributes:
@@ -60,7 +62,7 @@ class FollowedBrand(Compared, parts="label at depth loop"):
         self.needs_randomness = False
 
 
-class Shaped(Fact, Compared, parts="axes brands"):
+class Shaped(Fact, EqualByParts, parts="axes brands"):
     """A tensor or an array.
 
     Attributes:
@@ -72,7 +74,7 @@ class Shaped(Fact, Compared, parts="axes brands"):
         self.axes, self.brands = axes, brands
 
 
-class Const(Fact, Compared, parts="value"):
+class Const(Fact, EqualByParts, parts="value"):
     """A number, a text, None or `...`."""
 
     def __init__(self, value: object) -> None:
@@ -82,7 +84,7 @@ class Const(Fact, Compared, parts="value"):
 NONE = Const(None)
 
 
-class Size(Fact, Compared, parts="axis"):
+class Size(Fact, EqualByParts, parts="axis"):
     """An int whose value is unknown, but known to be the length of an axis."""
 
     def __init__(self, axis: Type = ANY_AXIS) -> None:
@@ -96,14 +98,14 @@ class Number(Fact):
 NUMBER = Number()
 
 
-class Tuple(Fact, Compared, parts="items"):
+class Tuple(Fact, EqualByParts, parts="items"):
     """A tuple of known length."""
 
     def __init__(self, items: tuple[Fact, ...]) -> None:
         self.items = items
 
 
-class Stream(Fact, Compared, parts="each"):
+class Stream(Fact, EqualByParts, parts="each"):
     """An iterable of unknown length, with a fact that holds for each item."""
 
     def __init__(self, each: Fact) -> None:
@@ -197,14 +199,14 @@ class Function(Fact):
         self.node, self.frame, self.bound = node, frame, bound
 
 
-class Class(Fact, Compared, parts="info"):
+class Class(Fact, EqualByParts, parts="info"):
     """A class of the program."""
 
     def __init__(self, info: TypeInfo) -> None:
         self.info = info
 
 
-class LibraryName(Fact, Compared, parts="name owner"):
+class LibraryName(Fact, EqualByParts, parts="name owner"):
     """A module, function or method of a library, by its full name; `owner` is the value whose method it is."""
 
     def __init__(self, name: str, owner: Fact | None = None) -> None:
