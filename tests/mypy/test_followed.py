@@ -122,6 +122,47 @@ def test_edits_of_shapes_reach_importers(tmp_path: Path) -> None:
     assert errors() == []
 
 
+OWN = """\
+from branded import Axes, Brand, vmap
+from tinygrad import Tensor
+class Users(Brand): ...
+n = 2
+n += 1
+def with_variable(x: Tensor) -> Tensor:
+    return x.sum() + Tensor.ones(4, n)
+def with_declared(x: Tensor) -> Tensor:
+    y: Axes[Users, Users] = x.reshape(4, -1)
+    return y
+def with_function(x: Tensor) -> Tensor:
+    return summed(x) + 1
+def summed(x: Tensor) -> Tensor:
+    return x.sum(0)
+"""
+USES = """vmap(lambda r: r)(Tensor.ones(2))
+with_variable(Tensor.ones(4, 3)) + Tensor.ones(4, 11)
+with_declared(Tensor.ones(4, 3)) + Tensor.ones(4, 11)
+with_function(Tensor.ones(4, 3)) + Tensor.ones(4, 11)
+summed(Tensor.ones(4, 3)) + Tensor.ones(4, 11)
+"""
+
+
+def test_results_of_own_functions_are_shared_if_importers_find_the_same(tmp_path: Path) -> None:
+    """An importer parses the source again, and there are no types of expressions and no values of variables in it."""
+    app = f"from branded import vmap\nfrom lib import summed, with_declared, with_function, with_variable\n{USES}"
+    (tmp_path / "app.py").write_text(f"from tinygrad import Tensor\n{app}")
+    found = list[list[str]]()
+    for is_followed in (True, False):
+        text = OWN + USES if is_followed else f"{OWN}{USES}# mypy: ignore-errors\n"
+        (tmp_path / "lib.py").write_text(text)
+        warm(tmp_path / ".mypy_cache", MYPY, STRICT)
+        (tmp_path / "mypy.ini").write_text(STRICT)
+        command = [*MYPY, "--config-file", "mypy.ini", "lib.py", "app.py"]
+        out = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False).stdout
+        found.append([line for line in out.splitlines() if line.startswith("app.py")])
+    assert found[0] == found[1]
+    assert [line.partition(":")[2].partition(":")[0] for line in found[0] if ": error:" in line] == ["6", "7", "8"]
+
+
 LIBRARY = """\
 from dataclasses import dataclass
 from branded import Axes, Brand, vmap

@@ -88,7 +88,10 @@ class Evaluator(Objects):
         if self.steps > STEPS:
             raise OutOfSteps
         value = self._evaluate(e)
-        return NUMBER if value is UNKNOWN and self._is_float(e) else value
+        if value is UNKNOWN and self._is_float(e):
+            self.unshared += 1
+            return NUMBER
+        return value
 
     def _is_float(self, e: Expression | None) -> bool:
         """Return whether mypy knows that an expression of this file is a float."""
@@ -168,7 +171,11 @@ class Evaluator(Objects):
         if e.node is None:
             return UNKNOWN
         value = self.frame.lookup(e.node)
-        return self._global(e.node, e.fullname) if value is None else value
+        if value is None:
+            return self._global(e.node, e.fullname)
+        if e.node in self.module.names and not (isinstance(value, Function) and value.node is e.node):
+            self.unshared += 1  # importers do not know the values of this file's variables
+        return value
 
     def _global(self, node: SymbolNode, fullname: str) -> Fact:
         if isinstance(node, MypyFile):
@@ -199,7 +206,11 @@ class Evaluator(Objects):
             if (node := name_of_user(base.name, e.name, self.api)) is not None:
                 return self._global(node, node.fullname)
             known = e.fullname if isinstance(e.node, FuncDef | Decorator | TypeInfo | MypyFile) else ""
-            return LibraryName(known if known.startswith("branded.") else f"{base.name}.{e.name}")
+            written = f"{base.name}.{e.name}"
+            if not known.startswith("branded.") or known == written:
+                return LibraryName(written)
+            self.unshared += 1  # importers do not know the name that mypy has resolved
+            return LibraryName(known)
         return self.attribute(base, e.name, e)
 
     def _dict(self, e: DictExpr) -> Fact:
@@ -324,6 +335,7 @@ class Evaluator(Objects):
         return None
 
     def _call(self, e: CallExpr) -> Fact:
+        self.unshared += isinstance(e.callee, TempNode) or e.analyzed is not None  # by mypy, for this file alone
         if isinstance(e.callee, TempNode):  # injected by the plugin
             name = getattr(e.callee.type, "name", None)
             if name == "<fields>":

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from functools import reduce
+from functools import cached_property, reduce
 
 from mypy.checker import TypeChecker
 from mypy.nodes import (
@@ -12,10 +13,13 @@ from mypy.nodes import (
     ARG_STAR,
     ARG_STAR2,
     AssignmentStmt,
+    ClassDef,
     Context,
+    Decorator,
     Expression,
     FuncDef,
     LambdaExpr,
+    OverloadedFuncDef,
     ReturnStmt,
     Statement,
     Var,
@@ -31,8 +35,8 @@ from branded.mypy.shapes.axes import format_axes
 from branded.mypy.shapes.brands import map_leaves
 from branded.mypy.shapes.evaluate import Evaluator
 from branded.mypy.shapes.objects import declared_value
-from branded.mypy.shapes.other_files import path_of, variable_of
-from branded.mypy.shapes.shared_results import Key, KnownResult, Sharing, key_of, result_of
+from branded.mypy.shapes.other_files import original_of, path_of, variable_of
+from branded.mypy.shapes.shared_results import Body, Key, KnownResult, Sharing, key_of, result_of
 from branded.mypy.shapes.state import DEEPEST, DEEPEST_OF_ONE, STEPS, STEPS_OF_A_VARIABLE, OutOfSteps, Yields
 from branded.mypy.shapes.values import (
     NONE,
@@ -100,6 +104,14 @@ class FunctionCalls(Evaluator):
         self.misdeclared: set[Context] = set()
         """The places where a result differs from its declaration, so that one of another file is reported once."""
 
+    @cached_property
+    def unique_functions(self) -> set[Body]:
+        """The functions of this file that importers find by name in its source."""
+        defined = [s for s in self.tree.defs if isinstance(s, FuncDef | Decorator | OverloadedFuncDef | ClassDef)]
+        counts = Counter(s.name for s in defined)
+        found = ((s, self.tree.names.get(s.name)) for s in defined if isinstance(s, FuncDef) and counts[s.name] == 1)
+        return {s for s, symbol in found if symbol is not None and symbol.node is s}
+
     def execute(self, statements: Sequence[Statement]) -> Fact | None:
         raise NotImplementedError
 
@@ -115,17 +127,18 @@ class FunctionCalls(Evaluator):
         if not is_simple:
             return self._run_function(f, given, at)
         (key, used), is_elsewhere = key_of(self, node, given_values), path_of(node) is not None
-        is_shared = self.shares and not self.declared_only and is_elsewhere
+        is_shared = self.shares and not self.declared_only and (is_elsewhere or node in self.unique_functions)
+        self.unshared += not is_shared
         known = self.results.get(key)
         if known is not None and known.version == changed[0] and (value := known.under(self, used)) is not None:
             if is_shared:
                 self.sharing.called(key)
             return value
-        if is_shared and (found := self.sharing.find(key, used)) is not None:
+        if is_shared and is_elsewhere and (found := self.sharing.find(key, used)) is not None:
             return found
         before = changed[0], self.told if is_elsewhere else len(self.findings)
         if is_shared:
-            result = self.sharing.compute(key, used, lambda: self._run_function(f, given, at))
+            result = self.sharing.compute(key, used, lambda: self._run_function(f, given, at), not is_elsewhere)
         else:
             result = self._run_function(f, given, at)
         # a mistake in a function of another file is reported at each call
@@ -176,7 +189,7 @@ class FunctionCalls(Evaluator):
         self._bind(f, given, frame)
         self.calls.append((node, at, f))
         self.deepest = max(self.deepest, len(self.calls))
-        self.sharing.entered.add(node)
+        self.sharing.entered.add(original_of(node))
         self.frame = frame
         self.yields.append(yielded := Yields(self.uncertain))
         told = self.told
@@ -233,6 +246,7 @@ class FunctionCalls(Evaluator):
 
     def declared_variable(self, s: AssignmentStmt, target: Expression, declared: Type, value: Fact) -> Fact:
         """Return the facts of a variable with a declared type, and report a value with other axes."""
+        self.unshared += 1  # importers do not know the declared types of local variables
         axes = _other_axes(declared, value)
         if axes is not None and not self._is_told(s) and isinstance(value, Shaped):
             wrong = f"{getattr(target, 'name', '=')}: the value has the axes {format_axes(value.axes or ())}"
@@ -253,6 +267,7 @@ class FunctionCalls(Evaluator):
             name = f.name if isinstance(f, FuncDef) else "lambda"
             returned = next((s for s in f.body.body if isinstance(s, ReturnStmt)), f)
             wrong = f"{name}: the result has the axes {format_axes(result.axes)}, and {format_axes(axes)} is declared"
+            self.unshared += 1  # another call may have reported it
             is_told |= self._is_told(returned)  # in the value that is returned
             if not is_told and (path_of(returned) is None or returned not in self.misdeclared):
                 self.report(returned, ERROR, wrong)

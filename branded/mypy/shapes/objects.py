@@ -178,6 +178,7 @@ class Objects(FileState):
         """Report a key that a dict certainly does not have; mypy reports the keys of a TypedDict in an index."""
         if not isinstance(base, Mutable) or base.kind != "dict" or not base.items or not isinstance(index, Const):
             return
+        self.unshared += index.value not in base.items
         if index.value in base.items or (isinstance(e, IndexExpr) and self._is_checked_by_mypy(e.base, base)):
             return
         keys = [repr(k) for k in base.items]

@@ -83,6 +83,11 @@ def decorators_of(f: FuncDef | LambdaExpr) -> list[Expression]:
     return _decorators.get(f, [])
 
 
+def original_of(f: FuncDef | LambdaExpr) -> FuncDef | LambdaExpr:
+    """Return the node of mypy for a function that `function_of` has found, and other functions unchanged."""
+    return _originals.get(f, f)
+
+
 def is_user_name(fullname: str, api: TypeChecker) -> bool:
     """Return whether a name is defined in a file of the user, whose functions are followed."""
     return _module_of(fullname, api) is not None
@@ -155,11 +160,13 @@ class _Parsed:
         if isinstance(node.type, CallableType) and len(node.type.arg_types) != len(f.arguments):
             return None  # mypy's daemon checks this file before it has analyzed the changed one
         f.type, f._fullname = node.type, node.fullname
+        _originals[f] = node
         return Function(f, self.frame)
 
 
 _parsed: dict[MypyFile, _Parsed] = new_cache()
 _decorators: dict[Context, list[Expression]] = new_cache()
+_originals: dict[FuncDef | LambdaExpr, FuncDef] = new_cache()
 _paths: dict[Context, str] = new_cache()
 """The path of the file of each parsed node."""
 

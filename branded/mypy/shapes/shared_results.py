@@ -2,8 +2,12 @@
 
 Equal calls under different vmaps share a result: the brands of the arguments replace those of the cached call.
 
-Files share a result only if the arguments alone determine it. Using a cached result counts as many steps as computing
-it. So `STEPS` ends the analysis of a file at the same place, whichever files were checked before.
+Files share a result only if the arguments alone determine it. A file also shares the results of its own functions, but
+only if its importers, which parse its source again, would compute the same: mypy's types of its expressions, the values
+of its variables and its classes must not be used.
+
+Using a cached result counts as many steps as computing it. So `STEPS` ends the analysis of a file at the same place,
+whichever files were checked before.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from mypy.nodes import Context, FuncDef, LambdaExpr, MypyFile
 
 from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.source_digest import depend_on_source, keep
+from branded.mypy.shapes.other_files import original_of
 from branded.mypy.shapes.state import DEEPEST, STEPS, FileState
 from branded.mypy.shapes.values import NONE, Const, Fact, FollowedBrand, Shaped, Tuple, brands_of, changed, is_immutable
 
@@ -49,6 +54,7 @@ def key_of(run: FileState, node: Body, given: tuple[Fact, ...]) -> tuple[Key, Us
 
     A collective can name a brand that no argument has.
     """
+    node = original_of(node)
     if not run.opened:
         return (node, given, bool(run.uncertain), (bool(run.inside),)), ()
     held = frozenset[FollowedBrand]().union(*map(brands_of, given))
@@ -114,6 +120,7 @@ class Sharing:
     def called(self, key: Key) -> None:
         """Note a call whose result this file knows already."""
         if (found := _shared.get(key)) is not None:
+            self._depend(found)
             self.calls.append(key)
             self.run.deepest = max(self.run.deepest, len(self.run.calls) + found.depth)
         else:
@@ -126,17 +133,20 @@ class Sharing:
             return None
         new = self._unknown(key)
         steps, depth = sum(r.steps for r in new.values()), len(run.calls) + found.depth
-        is_running = any(node in r.entered for node, *_ in run.calls for r in new.values())
+        is_running = any(original_of(node) in r.entered for node, *_ in run.calls for r in new.values())
         if is_running or depth > DEEPEST or run.steps + steps >= STEPS // 2:
             return None
-        for module in found.modules:
-            depend_on_source(module, run.api)
+        self._depend(found)
         self.known.update((k, r.result._replace(version=changed[0])) for k, r in new.items())
         self.calls.append(key)
         self.within += steps
         run.steps += steps
         run.deepest = max(run.deepest, depth)
         return found.result.under(run, used)
+
+    def _depend(self, found: SharedResult) -> None:
+        for module in found.modules:
+            depend_on_source(module, self.run.api)
 
     def _unknown(self, key: Key) -> dict[Key, SharedResult]:
         """Return a shared result and the results of the calls in it, except results that this file knows."""
@@ -149,15 +159,22 @@ class Sharing:
                 left += found[k].calls
         return found
 
-    def compute(self, key: Key, used: Used, run_function: Callable[[], Fact]) -> Fact:
-        """Return the result of a call, and share it if nothing but the arguments determines it."""
+    def compute(self, key: Key, used: Used, run_function: Callable[[], Fact], is_own: bool) -> Fact:
+        """Return the result of a call, and share it if nothing but the arguments determines it.
+
+        `is_own` says that the function is in the file that is followed.
+        """
         run, outer = self.run, (self.calls, self.entered)
         self.calls, self.entered = [], set()
         before = run.steps, self.within, run.unshared, changed[0], run.deepest
         run.deepest = len(run.calls)
         value, modules = keep(run_function)
+        if is_own:
+            modules.add(run.tree)
         steps, depth = run.steps - before[0], run.deepest - len(run.calls)
-        if is_value(value) and (run.unshared, changed[0]) == before[2:4] and run.steps < STEPS // 2:
+        # importers have their own nodes for the vmaps in the function, which its brands name
+        is_portable = is_value(value) and (not is_own or brands_of(value) <= set(used))
+        if is_portable and (run.unshared, changed[0]) == before[2:4] and run.steps < STEPS // 2:
             own = steps - (self.within - before[1])
             result = result_of(run, value, used)
             _shared[key] = SharedResult(result, own, depth, self.calls, self.entered, modules)
