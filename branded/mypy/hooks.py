@@ -131,7 +131,7 @@ class BrandedPlugin(Plugin):
             "branded.core.brand.brand": partial(brand_type, scope=scope),
             "branded.core.values.lift": partial(lift_type, scope=scope),
             JIT: partial(report_jit_reads, scope=scope),
-            "tinygrad.tensor.Tensor": reads.reject_tensor_data,
+            "tinygrad.tensor.Tensor": self._tensor,
             "tinygrad.engine.jit.TinyJit": jit_type,
             "tinygrad.function.function": function_type,
             "branded.nn.modules.functional_call": plain_result,
@@ -194,7 +194,7 @@ class BrandedPlugin(Plugin):
         if external_calls.is_foreign(fullname):
             return external_calls.reject_batched_arguments
         if (rule := self.rules.get(fullname)) is not None:
-            return partial(signature_by_rule, node=self._overloaded(fullname), scope=self.scope, rule=rule)
+            return partial(self._by_rule, fullname=fullname, rule=rule)
         hook = {"builtins.len": reads.length_signature}.get(fullname) if "." in fullname else self._local_signature
         if fullname == operands.ARRAY:
             return operands.array_signature
@@ -226,11 +226,25 @@ class BrandedPlugin(Plugin):
         return called
 
     def _vmap(self, ctx: FunctionSigContext) -> FunctionLike:
-        api = checker(ctx)
         if not ctx.default_signature.unpack_kwargs:  # mypy asks for each overload
-            self.marks.inject_from(ctx.context, api)
-            follow_at_end(api, self.scope)
+            self._start(ctx)
         return self.transforms.signature(ctx)
+
+    def _by_rule(self, ctx: FunctionSigContext, fullname: str, rule: Rule) -> FunctionLike:
+        if external_calls.knows_us(checker(ctx)):
+            self._start(ctx)
+        return signature_by_rule(ctx, self._overloaded(fullname), self.scope, rule)
+
+    def _start(self, ctx: FunctionSigContext) -> None:
+        """Start the analysis of a file, which may have no annotation of a tensor."""
+        api = checker(ctx)
+        self.marks.inject_from(ctx.context, api)
+        follow_at_end(api, self.scope)
+
+    def _tensor(self, ctx: FunctionContext) -> Type:
+        if external_calls.knows_us(api := checker(ctx)):
+            self.marks.inject_from(ctx.context, api)
+        return reads.reject_tensor_data(ctx)
 
     def _plain(self, fullname: str) -> Callable[[FunctionSigContext | MethodSigContext], FunctionLike] | None:
         """Return the hook for a function or method whose annotations may have no rows."""

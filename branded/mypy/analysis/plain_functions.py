@@ -137,7 +137,7 @@ class Instances:
         if not knows_us(api):
             return None
         accept_tensor_functions(ctx)
-        sig = at_bounds(ctx.default_signature)
+        sig = at_bounds(ctx.default_signature, ctx.args, self.scope, api)
         if isinstance(node, Var) and isinstance(held := definition_of(sig, node, api), FuncDef | Decorator):
             node = held
         node = held_function(ctx, sig, api) or node

@@ -6,15 +6,38 @@ from collections.abc import Sequence
 
 from mypy.checker import TypeChecker
 from mypy.erasetype import remove_instance_last_known_values
+from mypy.expandtype import expand_type
+from mypy.join import join_type_list
 from mypy.nodes import CallExpr, DictExpr, Expression, SetExpr, TempNode, TupleExpr
 from mypy.plugin import FunctionContext
 from mypy.typeops import make_simplified_union
-from mypy.types import AnyType, Instance, NoneType, TupleType, Type, TypedDictType, get_proper_type
+from mypy.types import (
+    AnyType,
+    CallableType,
+    Instance,
+    NoneType,
+    TupleType,
+    Type,
+    TypedDictType,
+    UninhabitedType,
+    get_proper_type,
+)
 
 from branded.mypy.axes.types import erase_axes, has_axes
-from branded.mypy.rows.algebra import Brand, as_vec, change, each_row, is_a, keep_row, rows_in
+from branded.mypy.rows.algebra import (
+    TENSOR,
+    Brand,
+    as_vec,
+    change,
+    each_row,
+    is_a,
+    is_row,
+    keep_row,
+    row_of,
+    rows_in,
+)
 from branded.mypy.rows.brand_env import OpenBrands, checker
-from branded.mypy.rows.callables import is_plain_subtype, type_for
+from branded.mypy.rows.callables import is_plain_subtype, signatures_of, type_for
 from branded.mypy.rows.injected_values import display_entries
 from branded.mypy.rows.leaves import NUMBERS
 from branded.mypy.rows.operands import without_name
@@ -57,7 +80,8 @@ def _united_type(e: Expression, api: TypeChecker, scope: OpenBrands) -> Type:
     held = display_entries(e)
     if not held or not isinstance(t, Instance):
         return t
-    one = _unite_rows([_united_type(i, api, scope) for i in held], scope)
+    types = [_united_type(i, api, scope) for i in held]
+    one = _common_function(types, scope, api) if is_a(t.args[-1], "builtins.function") else _unite_rows(types, scope)
     if one is None:
         return t
     if isinstance(e, DictExpr):
@@ -83,6 +107,26 @@ def _unite_rows(types: Sequence[Type], scope: OpenBrands) -> Type | None:
     one = change(wider[0], keep_row)
     others = [*numbers, *([NoneType()] if len(non_none) < len(types) else [])]
     return make_simplified_union([one, *others]) if others else one
+
+
+def _common_function(types: Sequence[Type], scope: OpenBrands, api: TypeChecker) -> Type | None:
+    """Return the common type of functions of tensors; mypy's join of functions that are generic in rows is `function`.
+
+    [vmap(lambda x: x * 2), vmap(Tensor.relu)]      list[Callable[[Tensor], Tensor]]
+    """
+    each = [signatures_of(t, api)[:1] for t in types]
+    plain = [_of_tensors(f, scope) for one in each for f in one]
+    joined = get_proper_type(join_type_list(plain)) if len(plain) == len(types) else None
+    return joined if isinstance(joined, CallableType) else None
+
+
+def _of_tensors(f: CallableType, scope: OpenBrands) -> CallableType:
+    """Return a signature with an empty row for each row, and with Tensor for a type variable of tensors."""
+    tensor = scope.instance(TENSOR)
+    known = [v for v in f.variables if is_row(v) or row_of(v) is not None]
+    plain = {v.id: UninhabitedType() if is_row(v) else tensor for v in known}
+    f = expand_type(f.copy_modified(variables=[v for v in f.variables if v not in known]), plain)
+    return f.copy_modified(arg_types=[change(t, keep_row) for t in f.arg_types], ret_type=change(f.ret_type, keep_row))
 
 
 def _is_number(t: Type) -> bool:

@@ -189,3 +189,17 @@ def products(xs: list[Tensor]) -> Tensor:
 
 
 assert_type(sums(X, X) + products([X, X]), Tensor)
+
+
+# --- a type variable of tensors and of pairs of tensors
+C = TypeVar("C", Tensor, tuple[Tensor, Tensor])
+
+
+def doubled(x: C, factor: float = 2.0) -> C:
+    if isinstance(x, tuple):
+        return x[0] * factor, x[1] * factor
+    return x * factor
+
+
+assert_type(vmap(lambda x: doubled((x, X[0]))[0] + doubled(x))(X), Tensor)
+assert_type(vmap(lambda x: doubled((X[0], x), factor=3.0))(X), tuple[Tensor, Tensor])

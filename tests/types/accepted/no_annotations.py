@@ -8,6 +8,11 @@ from tests.types.other.tensors import Body, Place, pull, weight
 X = Tensor([[1.0, 2.0], [3.0, 4.0]])
 w = Tensor([1.0, 2.0])
 
+# --- a dict and a list of mapped functions of different types
+functions = {"double": vmap(lambda x: x * 2), "positive": vmap(Tensor.relu)}
+functions["double"](functions["positive"](X)).tolist()
+[f(X).tolist() for f in [vmap(Tensor.relu), vmap(lambda x: x.sum()), Tensor.sum]]
+
 # --- displays of values with different brands
 listed = vmap(lambda x: vmap(lambda z: [x, x * z])(w))(X)
 chosen = vmap(lambda x: vmap(lambda z: {"a": x, "b": z * x}["a"] * z)(w))(X)

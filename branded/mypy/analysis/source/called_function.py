@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mypy.checker import TypeChecker
 from mypy.expandtype import expand_type
 from mypy.nodes import (
@@ -24,11 +26,14 @@ from mypy.nodes import (
     Var,
 )
 from mypy.plugin import FunctionSigContext, MethodSigContext
-from mypy.types import CallableType, Instance, Type, TypeVarId, TypeVarType, get_proper_type
+from mypy.types import CallableType, Instance, Type, TypeVarType, get_proper_type
 
 from branded.mypy.analysis.function_source import bound_count, decorators_of, without_decorator
 from branded.mypy.analysis.untyped_modules import assigned_to, is_untyped_function
 from branded.mypy.rows.algebra import is_unbatched
+from branded.mypy.rows.brand_env import OpenBrands, trying
+from branded.mypy.rows.callables import is_plain_subtype
+from branded.mypy.rows.operands import is_deep
 
 CUSTOM = {f"branded.autodiff.custom_rules.custom_derivatives.{name}" for name in ("custom_jvp", "custom_vjp")}
 """Decorators of branded whose function runs with batched values."""
@@ -119,21 +124,28 @@ def owner_of(ctx: FunctionSigContext | MethodSigContext) -> TypeInfo | None:
     return t.type if isinstance(t, Instance) else None
 
 
-def at_bounds(sig: CallableType) -> CallableType:
+def at_bounds(
+    sig: CallableType, args: Sequence[Sequence[Expression]], scope: OpenBrands, api: TypeChecker
+) -> CallableType:
     """Return a signature with the bounds of its type variables: with Tensor for `T = TypeVar("T", bound=Tensor)`.
 
-    For `TypeVar("T", Tensor, float)` it is Tensor, too, which is the only one of the types that can be batched.
+    For `TypeVar("T", Tensor, float)` it is Tensor, too, which is the only one of the types that can be batched. For
+    `TypeVar("T", Tensor, tuple[Tensor, Tensor])` it is the first type with which the signature fits the arguments.
     """
-    bounds = dict[TypeVarId, Type]()
     for v in sig.variables:
         tensors = [t for t in getattr(v, "values", ()) or (v.upper_bound,) if is_unbatched(t)]
-        if isinstance(v, TypeVarType) and len(tensors) == 1:
-            bounds[v.id] = tensors[0]
-    if not bounds:
-        return sig
-    expanded = expand_type(sig.copy_modified(variables=[v for v in sig.variables if v.id not in bounds]), bounds)
-    assert isinstance(expanded, CallableType)
-    return expanded
+        if isinstance(v, TypeVarType) and tensors:
+            rest = [w for w in sig.variables if w.id != v.id]
+            each = [expand_type(sig.copy_modified(variables=rest), {v.id: t}) for t in tensors]
+            sig = each[0] if len(each) == 1 else next((one for one in each if _fits(one, args, scope, api)), sig)
+    return sig
+
+
+def _fits(sig: CallableType, args: Sequence[Sequence[Expression]], scope: OpenBrands, api: TypeChecker) -> bool:
+    """Return whether arguments have the types of the parameters, apart from brands."""
+    pairs = [(e, t) for t, es in zip(sig.arg_types, args, strict=False) for e in es if not is_deep(e)]
+    with trying(api):
+        return all(is_plain_subtype(api.get_expression_type(e), t, scope) for e, t in pairs)
 
 
 def partial_signature(t: Type) -> CallableType | None:
