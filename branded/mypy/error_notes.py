@@ -14,7 +14,7 @@ from mypy.errors import ErrorInfo, Errors, ErrorWatcher
 from branded.mypy.analysis.source_digest import code_at
 from branded.mypy.codes import READ, is_brand_code
 from branded.mypy.late_modules import LateModule
-from branded.mypy.rows.brand_env import past_watchers, place_of, replace_errors
+from branded.mypy.rows.brand_env import past_watchers, place_of, replace_errors, replace_reads
 from branded.mypy.rows.consequences import end_of, hide, is_consequence
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ class _Notes:
 
     def filter(self, file: str, info: ErrorInfo) -> bool:
         if info.severity != "error":
+            if info.message.startswith("  reads: "):
+                replace_reads(self.errors, file, info.message)
             return self.is_hidden and info.message.startswith("  ")
         self.is_hidden = False
         if file in self.errors.ignored_files:
@@ -67,7 +69,8 @@ class _Notes:
         message, notes = asked or (info.message, hints.notes_for(info.message))
         if not notes:
             return False
-        if code in _CODES and self._is_told(file, info):
+        if code in _CODES and (first := self._first(file, info)) is not None:
+            self._note(first, [] if hints.notes_for(first.message) else notes)
             return True
         if is_shown:
             info.message = message
@@ -76,11 +79,11 @@ class _Notes:
             self._report_as(info, READ, message, notes)
         return True
 
-    def _is_told(self, file: str, info: ErrorInfo) -> bool:
-        """Return whether another item of the display, or another argument of the call, has the same error."""
+    def _first(self, file: str, info: ErrorInfo) -> ErrorInfo | None:
+        """Return the same error about another item of the display, or another argument of the call."""
         told = (e for e in self.errors.error_info_map.get(file, ()) if e.line == info.line and e.code is info.code)
-        same = (e.message for e in told if hints.without_position(e.message) == hints.without_position(info.message))
-        return any(message != info.message for message in same)
+        same = (e for e in told if hints.without_position(e.message) == hints.without_position(info.message))
+        return next((e for e in same if e.message != info.message and e.severity == "error"), None)
 
     def _is_swapped(self, file: str, info: ErrorInfo) -> bool:
         """Return whether an argument and the one of the last error have each other's types, after a note about both."""
@@ -99,6 +102,10 @@ class _Notes:
         """Report an error and its notes; the other watchers have seen it."""
         with past_watchers(self.errors):
             self.errors.add_error_info(info)
+        self._note(info, notes)
+
+    def _note(self, info: ErrorInfo, notes: list[str]) -> None:
+        with past_watchers(self.errors):
             for note in notes:
                 self._add(info, info.code, f"  {note}", "note")
 

@@ -114,7 +114,12 @@ def one_hot_axes(call: MethodCall) -> Known:
 
 def gather_axes(call: MethodCall) -> Known:
     """Return the axes of `x.gather(dim, index)`: the axes of `index`."""
-    return call.axes("index")
+    index = call.axes("index")
+    if call.own is not None and index is not None and len(index) != len(call.own):
+        needed = f"the tensor has {length_text(call.own)}, and the index {length_text(index)}"
+        call.fail(ERROR, needed, "try:   use an index with as many axes")
+        return None
+    return index
 
 
 def stack_axes(call: MethodCall) -> Known:

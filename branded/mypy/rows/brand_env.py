@@ -150,6 +150,15 @@ def replace_errors(errors: Errors, file: str, line: int, message: str) -> None:
             reported[:] = [e for e in reported if not any(e is r for r in replaced)]
 
 
+def replace_reads(errors: Errors, file: str, note: str) -> None:
+    """Remove the errors about the read that a later error names: `reads: layers.py:26, in ...`."""
+    place = f"where: {note.strip().removeprefix('reads: ').partition(',')[0]},"
+    for _, replaced in _replaceable.get(file, ()):
+        if any(e.message.lstrip().startswith(place) for e in replaced):
+            reported = errors.error_info_map.get(file, [])
+            reported[:] = [e for e in reported if not any(e is r for r in replaced)]
+
+
 def add_errors(api: TypeChecker, errors: Sequence[ErrorInfo]) -> None:
     """Report errors that were found in a trial, each place once."""
     if not errors:

@@ -22,6 +22,7 @@ _DIFFER = re.compile(
 _DICT = re.compile(rf'^Dict entry \d+ has incompatible type "[^"]*": {_GOT}; expected "[^"]*": {_WANTED}')
 _ARGUMENT = re.compile(r'^Argument (?P<position>"?\w+"?) (?:to "(?P<callee>\w+)"(?: of "(?P<owner>\w+)")? )?has')
 _POSITION = re.compile(r'^(?:Argument|List item|Dict entry) "?\w+"? ')
+_SAME_CLASS = re.compile(r'"(\w+)\[[^"]*\]"; expected "\1\[[^"]*\]"')
 _ROW = re.compile(r"\bVec\[(?P<row>[^,\[\]]+)")
 _ASKED = re.compile(r'"(?P<type>Vec\[(?P<row>[^,\[\]]+), [^"]+)" which does not implement __bool__')
 _CHOSEN = re.compile(r'(?:Invalid index type|"__getitem__" of "(?:list|tuple)" matches argument type) "Vec\[')
@@ -84,7 +85,7 @@ def argument_of(text: str) -> Argument | None:
 
 def without_position(text: str) -> str:
     """Return a message without the number of an item or argument, and without rows: two may have one reason."""
-    return _ROW.sub("Vec[", _POSITION.sub("", text))
+    return _SAME_CLASS.sub("rows", _POSITION.sub("", text))
 
 
 def truth_of(text: str, condition: str) -> tuple[str, list[str]] | None:

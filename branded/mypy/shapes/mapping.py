@@ -103,6 +103,9 @@ class _Axis:
     def take(self, x: Shaped, way: Fact, what: str) -> Fact:
         """Return one example of an argument."""
         n = as_number(way)
+        if isinstance(way, Const) and isinstance(way.value, bool) and not self.run.declared_only:
+            self.run.report(self.at, AXIS_TYPE, f"in_axes: {way.value} is a bool, not an axis", f"given: for {what}")
+            self.is_certain = False
         brands = x.brands | {self.brand} if self.brand is not None and n is not None else x.brands
         if x.axes is None or n is None:
             return Shaped(None, brands)
@@ -274,7 +277,7 @@ def mapped_call(
     run.inside += 1
     run.opened.append(brand)
     run.sizes.append(n)
-    with run.maybe(not mapped.is_certain):
+    with run.maybe(not mapped.is_certain or run.has_mistake(at)):
         result = run.call(f, Arguments(examples, keywords), at)
     run.opened.pop()
     run.sizes.pop()

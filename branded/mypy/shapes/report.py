@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable
 
 from mypy.checker import TypeChecker
@@ -24,6 +25,8 @@ END = "<end of file>"
 FOUND_BY_TYPES = (AXES, ERROR, ESCAPE, NAME_TAKEN, OPERAND, READ)
 """The codes of mistakes that types also show in most programs."""
 
+_READS, _WHERE = re.compile(r" *reads: (\S+:\d+),"), re.compile(r"where: (\S+:\d+),")
+"""The notes with the place of a mistake in another file, of errors that types show and of those that are followed."""
 
 _from_body: dict[MypyFile, None] = new_cache()
 """The files whose analysis was started in the body of a function."""
@@ -85,9 +88,12 @@ def follow_file(api: TypeChecker, scope: OpenBrands) -> None:
     told = {(info.line, info.message.partition(":")[0]) for info in errors if info.severity == "error"}
     told |= {(info.line, "dict") for info in errors if info.code is INDEX}  # mypy reports the key of an index
     misused = {info.line for info in errors if info.code is ARG_TYPE and info.severity == "error" and not info.hidden}
+    read_at = {m[1] for info in errors if info.severity == "note" and (m := _READS.match(info.message))}
     causes = {n for f in followed.findings.values() if not _is_assert(f) for n in f.lines}
     for f in followed.findings.values():
         if f.source is not None and _is_reported_there(f, api, scope):
+            continue
+        if any(m[1] in read_at for note in f.notes if (m := _WHERE.match(note))):
             continue
         others = f.lines - {f.at.line}
         if not f.lines.isdisjoint(misused):  # mypy has reported an argument of a call

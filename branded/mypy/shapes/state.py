@@ -174,6 +174,10 @@ class FileState:
             self.reached |= around - {at.line}
         self.findings.setdefault(key, ShapeMistake(at, code, message, notes, around, is_note, source))
 
+    def has_mistake(self, at: Context) -> bool:
+        """Return whether a call has a mistake already, from an earlier step of a loop: its values may be wrong."""
+        return any(f.at is at and not f.is_note for f in self.findings.values())
+
     def lines_of_value(self, e: Context) -> frozenset[int]:
         """Return the line of an expression, and the lines that compute the values of the variables in it."""
         values = [assigned_to(part.node, self.api) for part in (e, *walk(e)) if isinstance(part, NameExpr)]

@@ -55,6 +55,7 @@ from branded.mypy.shapes.values import (
 _OPERATORS = {symbol: name for name, symbol in table.SYMBOLS.items()}
 _REDUCED = {"all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "std", "sum", "var"}
 """Methods that return a scalar if no axis is given."""
+_OF_SEVERAL = {"chunk", "qr", "sort", "split", "svd", "topk"}
 _OF_NUMPY = {"astype": "cast", "copy": "clone"}
 
 
@@ -259,6 +260,8 @@ def _of_method(run: FileState, own: Shaped, name: str, at: CallExpr, values: dic
         if name == "item" and not run.inside and any(n is not None and n != 1 for n in lengths):
             run.report(at, SHAPE, f"item: the shape is {format_axes(own.axes or ())}, and item reads one element")
         return NUMBER if name == "item" else UNKNOWN
+    if name in resized.LEAST and not resized.has_enough_axes(run, own, name, at):
+        return UNKNOWN if name in _OF_SEVERAL else Shaped()
     callee = getattr(at.callee, "name", "")
     if (result := resized.method_result(run, own, name, at, values)) is not None:
         return result

@@ -197,11 +197,11 @@ def _reduce_type(call: TransformCall) -> Type:
     number = get_proper_type(value)
     if names.is_closed:
         return FAILED
-    if call.what == "psum" and isinstance(number, Instance) and number.type.fullname in NUMBERS - {"builtins.bool"}:
-        return remove_instance_last_known_values(value)
     row = unique_brands(value)
     if _are_closed(call, names, row):
         return FAILED
+    if call.what == "psum" and isinstance(number, Instance) and number.type.fullname in NUMBERS - {"builtins.bool"}:
+        return remove_instance_last_known_values(value)
     brands = _open_brands(call, names, row)
     call.scope.crossed += brands
     call.has_axes = True

@@ -256,3 +256,21 @@ def keys() -> None:
 
 
 keys()
+
+
+# --- methods of tensors with enough axes
+vector, grid, cube = Tensor([1.0, 2.0, 3.0, 4.0]), Tensor.ones(3, 4), Tensor.ones(2, 3, 4)
+paddings = [(1, 1)]
+
+
+def with_padding(x: Tensor, by: tuple[int, int]) -> Tensor:
+    return x.pad((by,))
+
+
+vmap(lambda x: x.split(1)[0] + x.chunk(4)[0])(grid)
+vmap(lambda x: x.split([1, 3])[1] + x.topk(3)[0] + x.unfold(0, 2, 1)[:, 0])(grid)
+vmap(lambda x: x.split(1, dim=1)[0].flatten() + x.diagonal(0, -1, 0) + x.triu()[:, 0])(cube)
+vmap(lambda x: x.flatten() + x.repeat(2) + x.repeat_interleave(2) + x.unflatten(0, (1, 1)))(vector)
+vmap(lambda x: x.unflatten(0, (-1, 2)) + x.unflatten(-1, (2, -1)) + x.gather(0, Tensor([0, 1])))(grid)
+vmap(lambda x: x.pad((1, 1)) + x.pad(paddings) + with_padding(x, (1, 1)) + x.pad((1, 1)).cat(x).shrink(((0, 6),)))(grid)
+vmap(lambda x: x.pad((1, 1, 1, 1)) + x.pad(((1, 1), None)).sum())(cube)

@@ -490,3 +490,26 @@ other.all_weighted(Tensor.ones(5, 2))  # E: *: `2` differs from `3`
 other.twice_weighted(Tensor.ones(2, 3))  # E: vmap: mapped sizes differ: argument 1 has 1 examples, argument 2 has 2
 other.either + Tensor.ones(2)
 other.replaced + Tensor.ones(2)
+
+
+# --- methods of tensors with too few axes, or with entries that do not fit
+vector, grid = Tensor([1.0, 2.0, 3.0, 4.0]), Tensor.ones(3, 4)
+vmap(lambda x: x.split(1)[0])(vector)  # E: split: it takes 1 axis or more, and this tensor has no axes
+vmap(lambda x: x.chunk(2, 1)[0])(grid)  # E: chunk: axis 1 of a tensor with 1 axis
+vmap(lambda x: x.split([1, 2])[0])(grid)  # E: split: the sizes add up to 3, and axis 0 has 4 entries
+vmap(lambda x: x.topk(5)[0])(grid)  # E: topk: there are no 5 largest of 4 entries
+vmap(lambda x: x.sort()[0])(vector)  # E: sort: it takes 1 axis or more, and this tensor has no axes
+vmap(lambda x: x.diagonal())(grid)  # E: diagonal: axis 1 of a tensor with 1 axis
+vmap(lambda x: x.triu())(grid)  # E: triu: it takes 2 axes or more, and this tensor has 1 axis
+vmap(lambda x: x.unflatten(0, (3, 2)))(grid)  # E: unflatten: axis 0 has 4 entries, and the sizes are for 6
+vmap(lambda x: x.pad((1, 1)))(vector)  # E: pad: there is padding for 1 axis, and the tensor has no axes
+vmap(lambda x: x.pad(((1, 1), None)))(grid)  # E: pad: there is padding for 2 axes, and the tensor has 1 axis
+vmap(lambda x: x.repeat_interleave(2, 1))(grid)  # E: repeat_interleave: axis 1 of a tensor with 1 axis
+vmap(lambda x: Tensor.cat(x, x))(vector)  # E: cat: it takes 1 axis or more, and this tensor has no axes
+vmap(lambda x: x.gather(0, Tensor([0, 1])))(vector)  # E: gather: the tensor has no axes, and the index 1 axis
+vmap(lambda x: x.avg_pool2d())(grid)  # E: avg_pool2d: it takes 2 axes or more, and this tensor has 1 axis
+
+# --- a bool in a tree of in_axes
+vmap(lambda p: p[0] * p[1], in_axes=([0, True],))([vector, vector])  # E: in_axes: True is a bool, not an axis
+both = {"a": vector, "b": vector}
+vmap(lambda p: p["a"] * p["b"], in_axes=({"a": True, "b": 0},))(both)  # E: in_axes: True is a bool, not an axis

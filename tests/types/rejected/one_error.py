@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator, Callable
 
 from tinygrad import Tensor
 
-from branded import Axes, Brand, as_axes, pmean, scan, vmap, while_loop
+from branded import Axes, Brand, as_axes, pmean, psum, scan, vmap, while_loop
+from tests.types.other.readers import Unit, mapped
 
 x, y = Tensor([[1.0, 2.0], [3.0, 4.0]]), Tensor([[1.0, 2.0], [3.0, 4.0]])
 
@@ -185,3 +186,23 @@ def halved(c: Tensor) -> Tensor:
 
 
 vmap(halved)(Tensor([3.0, 4.0]))
+
+
+# --- an axis that is forgotten in a loop, whose next step has values of other shapes
+def paired(a: Tensor, b: Tensor, c: Tensor) -> Tensor:
+    return vmap(lambda b, c: a * b.sum() * c)(b, c).sum(0)
+
+
+weights = Tensor.ones(4, 2)
+for _ in range(2):
+    weights = vmap(paired, in_axes=(0, 0, None))(weights, Tensor.ones(3, 3, 2), Tensor.ones(3))  # E: argument 1 has 4
+
+
+# --- a read in another file, where types and shapes show it for different calls
+def read_in_loss() -> None:
+    vmap(Unit(x))(x)  # E: item: a value that varies over "s" has no single value to read
+    mapped(Unit(x), x)
+
+
+# --- the number of examples of a brand that is not open
+vmap(lambda a: a / psum(1, Users))(x)  # E: psum: no brand Users is open here

@@ -8,6 +8,7 @@ from tinygrad import Tensor
 from branded import Brand, Vec, register_pytree_node, static, vmap
 
 S = TypeVar("S", bound=Brand)
+S1 = TypeVar("S1", bound=Brand)
 T = TypeVar("T")
 x = Tensor([[1.0, 2.0], [3.0, 4.0]])
 
@@ -61,3 +62,20 @@ class Line:
 
 
 register_pytree_node(Line, lambda ln: ((ln.a,), ln.kind), lambda kind, ab: Line(ab[1], kind))  # E: Tuple index out
+
+
+# --- the fields of a class, with one wrong declaration
+@dataclass
+class Spot(Generic[S]):
+    at: Vec[S]
+
+
+@dataclass
+class Scene(Generic[S]):
+    spot: Spot[S]
+    time: Vec[S]
+
+
+def later(scene: Scene[S], dt: Vec[S1]) -> Scene[S]:
+    spot = Spot(scene.spot.at + dt)
+    return Scene(spot=spot, time=scene.time + dt)  # E: Argument "spot" to "Scene" has incompatible type

@@ -8,12 +8,25 @@ from collections.abc import Callable, Sequence
 from mypy.nodes import ARG_STAR, ARG_STAR2, CallExpr, Context
 from mypy.types import Type
 
+from branded.mypy.axes.rules import length_text
 from branded.mypy.axes.types import known_length
-from branded.mypy.codes import SHAPE
+from branded.mypy.codes import AXIS_RANGE, SHAPE
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
 from branded.mypy.shapes.axes import axis_of, axis_of_value, format_axes
 from branded.mypy.shapes.state import FileState
-from branded.mypy.shapes.values import NONE, UNKNOWN, Arguments, Const, Fact, Shaped, Stream, Tuple, as_number, items_of
+from branded.mypy.shapes.values import (
+    NONE,
+    UNKNOWN,
+    Arguments,
+    Const,
+    Fact,
+    Shaped,
+    Stream,
+    Tuple,
+    as_number,
+    is_int,
+    items_of,
+)
 
 Axes = tuple[Type, ...]
 Rule = Callable[[FileState, Axes, Arguments, Context], Fact]
@@ -32,7 +45,29 @@ def method_result(run: FileState, own: Shaped, name: str, at: CallExpr, values: 
             given.positional.append(values[i])
         else:
             given.keywords[keyword] = values[i]
+    for position, keyword, default in _AXIS_ARGUMENTS.get(name, ()):
+        n = _int(given, position, keyword, default)
+        if n is not None and not -max(len(own.axes), 1) <= n < max(len(own.axes), 1):
+            wrong = f"{name}: axis {n} of a tensor with {length_text(own.axes)}"
+            run.report(at, AXIS_RANGE, wrong, f"value: shape {format_axes(own.axes)}")
+            return UNKNOWN if name in _OF_SEVERAL else Shaped()
     return rule(run, own.axes, given, at)
+
+
+def has_enough_axes(run: FileState, own: Shaped, name: str, at: Context) -> bool:
+    """Return whether a method can be called for a tensor; report a tensor with too few axes."""
+    if own.axes is None or len(own.axes) >= (least := LEAST.get(name, 0)) or run.declared_only:
+        return True
+    needed = f"{least} {'axis' if least == 1 else 'axes'} or more"
+    run.report(at, SHAPE, f"{name}: it takes {needed}, and this tensor has {length_text(own.axes)}")
+    return False
+
+
+LEAST = {
+    **dict.fromkeys(("argsort", "cat", "chunk", "diag", "sort", "split", "topk", "cross_entropy"), 1),
+    **dict.fromkeys(("avg_pool2d", "max_pool2d", "qr", "scaled_dot_product_attention", "svd", "tril", "triu"), 2),
+}
+"""The number of axes that a tensor must have at least, for methods that choose no axis."""
 
 
 def _int(given: Arguments, position: int, name: str, default: int | None = None) -> int | None:
@@ -63,6 +98,9 @@ def _split_parts(run: FileState, axes: Axes, given: Arguments, at: Context) -> F
     n, size, i = _length_and_part(axes, given, "sizes")
     sizes = items_of(given.get(0, "sizes"))
     if sizes is not None and i is not None:
+        known = [as_number(s) for s in sizes]
+        if n is not None and None not in known and (total := sum(s or 0 for s in known)) != n:
+            run.report(at, SHAPE, f"split: the sizes add up to {total}, and axis {i} has {n} entries")
         return Tuple(tuple(_with_axis(axes, i, axis_of_value(run, s)) for s in sizes))
     return _parts(run, axes, i, n, size)
 
@@ -83,6 +121,9 @@ def _parts(run: FileState, axes: Axes, i: int | None, n: int | None, size: int |
 def topk(run: FileState, axes: Axes, given: Arguments, at: Context) -> Fact:
     i, k = _position(given, 1, "dim", -1, axes), given.get(0, "k")
     part = _with_axis(axes, i, axis_of_value(run, k)) if i is not None and k is not None else Shaped()
+    n, count = known_length(axes[i]) if i is not None else None, as_number(k)
+    if n is not None and count is not None and count > n and isinstance(at, CallExpr) and not run.declared_only:
+        run.report(at, SHAPE, f"topk: there are no {count} largest of {n} entries", f"value: shape {format_axes(axes)}")
     return Tuple((part, part))
 
 
@@ -162,11 +203,20 @@ def _pad(run: FileState, axes: Axes, given: Arguments, at: Context) -> Fact:
     if all(items_of(e) is None and e != NONE for e in entries):  # pairs of ints, from the last axis to the first
         pairs = [Tuple((a, b)) for a, b in zip(entries[::2], entries[1::2], strict=False)][::-1]
         if 2 * len(pairs) != len(entries) or len(pairs) > len(axes):
-            return Shaped()
+            return _wrong_padding(run, len(pairs), axes, at) if all(map(is_int, entries)) else Shaped()
         entries = [*[NONE] * (len(axes) - len(pairs)), *pairs]
     if len(entries) != len(axes):
-        return Shaped()
+        is_certain = all(e == NONE or items_of(e) is not None for e in entries)
+        return _wrong_padding(run, len(entries), axes, at) if is_certain else Shaped()
     return Shaped(tuple(a if e == NONE else _padded_axis(run, a, e) for a, e in zip(axes, entries, strict=True)))
+
+
+def _wrong_padding(run: FileState, count: int, axes: Axes, at: Context) -> Fact:
+    wrong = (
+        f"pad: there is padding for {count} {'axis' if count == 1 else 'axes'}, and the tensor has {length_text(axes)}"
+    )
+    run.report(at, SHAPE, wrong, f"value: shape {format_axes(axes)}")
+    return Shaped()
 
 
 def _padded_axis(run: FileState, axis: Type, pair: Fact) -> Type:
@@ -186,6 +236,8 @@ def _unflatten(run: FileState, axes: Axes, given: Arguments, at: Context) -> Fac
     n, lengths = known_length(axes[i]), [as_number(s) for s in sizes]
     known = math.prod(s for s in lengths if s is not None and s != -1)
     rest = n // known if n is not None and None not in lengths and known else None
+    if rest is not None and (rest * known != n or (rest != 1 and -1 not in lengths)):
+        run.report(at, SHAPE, f"unflatten: axis {i} has {n} entries, and the sizes are for {known}")
     inner = [axis_of(run, rest) if s == -1 else axis_of_value(run, v) for s, v in zip(lengths, sizes, strict=True)]
     return Shaped((*axes[:i], *inner, *axes[i + 1 :]))
 
@@ -311,6 +363,17 @@ def _loss(position: int) -> Rule:
     return rule
 
 
+_AXIS_ARGUMENTS: dict[str, tuple[tuple[int, str, int | None], ...]] = {
+    "chunk": ((1, "dim", 0),),
+    "diagonal": ((1, "dim1", 0), (2, "dim2", 1)),
+    "flatten": ((0, "start_dim", 0), (1, "end_dim", -1)),
+    "repeat_interleave": ((1, "dim", None),),
+    "split": ((1, "dim", 0),),
+    "topk": ((1, "dim", -1),),
+    "unflatten": ((0, "dim", None),),
+    "unfold": ((0, "dim", None),),
+}
+"""The arguments that choose an axis: position, name and default."""
 _OF_SEVERAL = {"chunk", "split", "topk"}
 """Methods that return several tensors."""
 
