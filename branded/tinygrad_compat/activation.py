@@ -89,9 +89,11 @@ _ALWAYS = {
     "PatternMatcher": ("__add__", "rewrite"),
     "RewriteContext": ("unified_rewrite",),
     "Estimates": ("from_uops",),
-    "UOp": ("__del__", private_api.MOVES, "simplify", "toposort"),
+    "UOp": ("__del__", private_api.MOVES, "simplify", "substitute", "toposort"),
     "UOpMetaClass": ("__call__",),
     "recursive_property": ("__get__",),
+    "coalesce": ("uop_given_valid",),
+    "symbolic": ("uop_given_valid",),
     "upat": ("upat_compile",),
 }
 """The names of the group `always`, by the last part of the module, or by the class."""

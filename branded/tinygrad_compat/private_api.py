@@ -73,6 +73,7 @@ FEATURES: Mapping[str, str] = {
 """The features that private names are for, in addition to the fixes and speed patches."""
 
 MODULES = {
+    "coalesce": "tinygrad.codegen.late.coalesce",
     "codegen": "tinygrad.codegen",
     "compiler_cpu": "tinygrad.runtime.support.compiler_cpu",
     "cstyle": "tinygrad.renderer.cstyle",
@@ -92,6 +93,7 @@ MODULES = {
     "spec": "tinygrad.uop.spec",
     "tensor": "tinygrad.tensor",
     "transcendental": "tinygrad.codegen.decomp.transcendental",
+    "uop_symbolic": "tinygrad.uop.symbolic",
     "upat": "tinygrad.uop.upat",
     "worker": "tinygrad.engine.worker",
 }
@@ -147,6 +149,7 @@ _TAKEN = {
     "pm_split_ranges": "codegen.simplify | backend | splits a loop whose index is divided by a constant into two",
     "BottomUpGate": "uop.ops | rewriting | raised by a rule to stop the rewrite of the operands",
     "REWRITE_STACK_LIMIT": "uop.ops | rewriting | the limit at which cyclic rules are reported",
+    "symbolic": "uop.symbolic | deriving | the rules of `simplify`",
     "sym": "uop.symbolic | rewriting | simplifies the operations of a kernel",
     "pm_drop_and_clauses": "uop.symbolic | rewriting | drops conditions that always hold for the index of a movement",
     "pm_lower_weak": "uop.weak | rewriting | gives an index the dtype that it needs",
@@ -208,6 +211,7 @@ _TAKEN = {
 """The names that are imported: the module (of tinygrad), the features, the use, and where other versions have it."""
 
 _REPLACED = {
+    "coalesce.uop_given_valid": "skipping | valid uop try_simplex | keeps the simplified indices of all kernels",
     "codegen.do_to_program": (
         "backend options rewriting workers | ast renderer | "
         "restores ALLOW_DEVICE_USAGE after an interrupt; keeps simplified indices of all kernels"
@@ -351,6 +355,7 @@ _REPLACED = {
     ),
     "tensor.transform_to_call": "layouts | big_sink | applies the writes of other threads",
     "transcendental.xsin": "angles | d fast switch_over | reduces a large float64 argument with all of its digits",
+    "uop_symbolic.uop_given_valid": "skipping | valid uop try_simplex | keeps the simplified indices of all kernels",
     "upat.upat_compile": "matching | _lru_cache_wrapper | writes the function that matches a pattern in one pass",
     "worker.PARALLEL": "backend workers | ContextVar | is off where no process can be started",
     "worker._WorkerProcess": "workers | class | reports the started process through its `_Popen`",

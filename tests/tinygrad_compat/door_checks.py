@@ -377,10 +377,11 @@ def _() -> None:
             raise AssertionError("it ends")
 
 
-@check("sym", "pm_drop_and_clauses", "pm_lower_weak")
+@check("sym", "symbolic", "pm_drop_and_clauses", "pm_lower_weak")
 def _() -> None:
     i = UOp.range(6, 0)
     assert tg.graph_rewrite((i * 6 + i) // 7, tg.sym + tg.pm_drop_and_clauses) is i
+    assert tg.graph_rewrite((i * 6 + i) // 7, tg.symbolic) is i
     lowered = tg.graph_rewrite(i + 1, tg.pm_lower_weak)
     assert (lowered.op, lowered.src[0].dtype) == (Ops.CAST, dtypes.int)
 

@@ -195,7 +195,7 @@ def test_simplified_indices_are_cached_per_kernel(monkeypatch: pytest.MonkeyPatc
 
     first, once, again, more = twice()
     assert first is again and once == more > 5
-    assert fast_rewrite._known_within(twice)() == (first, once, first, 0)
+    assert fast_rewrite.with_known_results(twice)() == (first, once, first, 0)
     assert fast_rewrite._here.known() is None and twice()[3] == once
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,7 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.private_api import AddrSpace, graph_rewrite
-from branded.tinygrad_compat.speed import skipped_rewrites
+from branded.tinygrad_compat.speed import fast_rewrite, skipped_rewrites
 
 PROGRAMS: dict[str, tuple[Callable[[], Tensor], int]] = {
     "columns": (lambda: Tensor.empty(40, 30).sum(0), 0),
@@ -91,3 +92,46 @@ def test_values_that_read_their_buffer_are_stored_first(name: str, monkeypatch: 
     found = written()
     monkeypatch.setattr(skipped_rewrites, "_is_written_once", lambda base: False)
     assert found == written()
+
+
+def _variable(i: int) -> UOp:
+    return UOp.variable(f"v{i}", 0, 9)
+
+
+A, B, C, D = map(_variable, range(4))
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {},
+        {A: A},
+        {A: D},
+        {A: B, B: C},
+        {A: D, A + B: C},
+        {A: D, D + B: C},
+        {A: D, B: D * 2},
+        {A + B: A},
+        {C * 3: D, A: UOp.const(2)},
+    ],
+)
+def test_substitutions_match_those_of_tinygrad(parts: dict[UOp, UOp]) -> None:
+    graph = ((A + B) * C * 3 + (A + B) // 4) % 7 + B
+    original = inspect.unwrap(UOp.substitute)
+    assert original is not UOp.substitute
+    assert graph.substitute(parts) is original(graph, parts)
+
+
+def test_guarded_indices_are_simplified_once_for_all_kernels() -> None:
+    asked = list[UOp]()
+
+    def uop_given_valid(valid: UOp, uop: UOp, try_simplex: bool) -> UOp:
+        asked.append(uop)
+        return uop
+
+    given = skipped_rewrites.once_for_all_kernels(uop_given_valid)
+    kernels = fast_rewrite.with_known_results(lambda: [given(A < 3, A + B) for _ in range(2)])
+    assert kernels() == [A + B] * 2 and len(asked) == 1
+    given(A < 4, A + B)
+    given(A < 4, A + B)
+    assert len(asked) == 3

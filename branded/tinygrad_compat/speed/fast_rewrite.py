@@ -125,8 +125,8 @@ class _Joined(dict[Ops, list[Any]]):
         return self[op] or default
 
 
-class _Known(dict[Any, dict[UOp, UOp]]):
-    """The results of matchers by operation, for each matcher."""
+class _Known(dict[Any, dict[Any, UOp]]):
+    """The results of matchers by operation, and of functions by arguments, for each matcher and function."""
 
 
 class _Here(threading.local):
@@ -138,7 +138,9 @@ class _Here(threading.local):
 _here = _Here()
 
 
-def _known_within(original: Callable[..., Any]) -> Callable[..., Any]:
+def with_known_results(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a function that lowers kernels: results are cached until it returns."""
+
     @functools.wraps(original)
     def work(*args: Any, **kwargs: Any) -> Any:
         if _here.known() is None:
@@ -147,6 +149,11 @@ def _known_within(original: Callable[..., Any]) -> Callable[..., Any]:
         return original(*args, **kwargs)
 
     return work
+
+
+def known_results(key: Any) -> dict[Any, UOp] | None:
+    """Return the cached results of a matcher or a function for the kernels at work, or None outside of them."""
+    return None if (cache := _here.known()) is None else cache.setdefault(key, {})
 
 
 @functools.cache
@@ -165,12 +172,12 @@ def _is_of_indices(matcher: Any) -> bool:
 
 def _cached_results(context: Any) -> dict[UOp, UOp] | None:
     """Return the cached results of these rules, or None if the rules depend on more than the operation."""
-    if context.ctx is not None or context.bpm is not None or (cache := _here.known()) is None:
+    if context.ctx is not None or context.bpm is not None or _here.known() is None:
         return None
     matcher = context.pm
     if type(matcher).rewrite is not rewrite or not _is_of_indices(matcher):
         return None
-    return cache.setdefault(matcher, {})
+    return known_results(matcher)
 
 
 class _First:
@@ -201,7 +208,8 @@ class _First:
             u = out
 
 
-def _rebuilt(u: UOp, src: tuple[UOp, ...]) -> UOp:
+def rebuilt(u: UOp, src: tuple[UOp, ...]) -> UOp:
+    """Return an operation on other operands."""
     dtype = u.dtype
     for a, b in zip(u.src, src, strict=False):
         if a.dtype is not b.dtype:
@@ -219,7 +227,7 @@ def unified_rewrite(self: Any, root: UOp) -> UOp:
     replace: dict[UOp, UOp] = {} if shared is None else shared
     before, last, is_closed = _rule(self.bpm, self.ctx), _rule(self.pm, self.ctx), not self.enter_calls
     changed = set[UOp]()
-    if before is not None or last is None or (order := _operands_first(root, replace, changed)) is None:
+    if before is not None or last is None or (order := operands_first(root, replace, changed)) is None:
         return _rewrite(root, before, last, replace, shared is not None, is_closed)
     rules = _rules(self.pm) if type(self.pm).rewrite is rewrite else None
     unaffected, kind_of = changed.isdisjoint, _kind
@@ -235,7 +243,7 @@ def unified_rewrite(self: Any, root: UOp) -> UOp:
                 continue
             then = out
         else:
-            then = _rebuilt(u, tuple([replace[x] for x in u.src]))
+            then = rebuilt(u, tuple([replace[x] for x in u.src]))
         if (result := replace.get(then)) is None:
             result = _rewrite(then, None, last, replace, False, is_closed)
         replace[u] = result
@@ -243,7 +251,7 @@ def unified_rewrite(self: Any, root: UOp) -> UOp:
     return replace[root]
 
 
-def _operands_first(root: UOp, replace: dict[UOp, UOp], changed: set[UOp]) -> Iterable[UOp] | None:
+def operands_first(root: UOp, replace: dict[UOp, UOp], changed: set[UOp]) -> Iterable[UOp] | None:
     """Return the operations that have no results yet, each after its operands, or None if there is a call.
 
     Operations that a rule has replaced are added to `changed`.
@@ -328,7 +336,7 @@ def _rewrite(
                 waiting.setdefault(missing, []).append((n, 1, new))
                 continue
             if (operands := tuple(src)) != new.src:
-                then: UOp | None = _rebuilt(new, operands)
+                then: UOp | None = rebuilt(new, operands)
             else:
                 then = None if last is None else last(new)
             if then is not None:
@@ -356,6 +364,6 @@ def install() -> None:
     if matcher.__name__ == "PatternMatcher":  # with VIZ or PROFILE, another matcher counts and records the matches
         matcher.rewrite = rewrite
         matcher.__add__ = _join_rules(matcher.__add__)
-    private_api.codegen.do_to_program = _known_within(private_api.codegen.do_to_program)
-    private_api.schedule.get_kernel_graph = _known_within(private_api.schedule.get_kernel_graph)
-    private_api.realize.compile_linear = _known_within(private_api.realize.compile_linear)
+    private_api.codegen.do_to_program = with_known_results(private_api.codegen.do_to_program)
+    private_api.schedule.get_kernel_graph = with_known_results(private_api.schedule.get_kernel_graph)
+    private_api.realize.compile_linear = with_known_results(private_api.realize.compile_linear)

@@ -8,6 +8,10 @@ For each write to a buffer, tinygrad searches the whole graph of the written val
 many stored values therefore takes a time that grows with the square of their number.  Here a buffer that only one write
 uses is not searched for: the graph of this write cannot contain it.
 
+For an index that a condition guards, tinygrad substitutes each part of the condition, simplifies the index, and
+substitutes back. Most kernels of a program have the same guarded indices, so a result is cached for all of them. Most
+substitutions replace a part by a new variable or the variable by the part: one pass over the graph does it.
+
 It also checks every graph that it schedules, and every kernel before and after it is lowered. That takes 3 % of the
 time to compile a program, and finds mistakes in tinygrad or in this package, not in the program. The tests of this
 package keep the check on: it runs if the environment variable SPEC is set, or `Context(SPEC=2)` asks for more checks.
@@ -27,6 +31,7 @@ from tinygrad.uop.ops import GroupOp, Ops, PatternMatcher, UOp
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.fixes.kernels.buffer_layouts import step
 from branded.tinygrad_compat.private_api import AddrSpace
+from branded.tinygrad_compat.speed.fast_rewrite import known_results, operands_first, rebuilt
 
 
 def adds_divisions(u: UOp, outer: UOp, inner: UOp) -> bool:
@@ -70,6 +75,55 @@ def without_needless_barriers(original: Any) -> Any:
 
 def _has_local_memory(sink: UOp) -> bool:
     return any(u.op is Ops.BUFFER and u.addrspace is AddrSpace.LOCAL for u in sink.toposort())
+
+
+_FEW = 8
+"""The maximum number of parts that are replaced in one pass."""
+
+
+def in_one_pass(original: Any) -> Any:
+    @functools.wraps(original)
+    def substitute(self: UOp, dvars: dict[UOp, UOp], *args: Any, **options: Any) -> UOp:
+        if not args and not options and (out := _replace_once(self, dvars)) is not None:
+            return out
+        result: UOp = original(self, dvars, *args, **options)
+        return result
+
+    return substitute
+
+
+def _replace_once(root: UOp, parts: dict[UOp, UOp]) -> UOp | None:
+    """Return a graph with some parts replaced, or None if it has calls, or if a result may have such a part itself."""
+    results = {u: v for u, v in parts.items() if u is not v}
+    if not results:
+        return root
+    replaced, changed = tuple(results), set[UOp]()
+    if len(results) > _FEW or any(u is v or u in v.backward_slice for v in results.values() for u in replaced):
+        return None
+    if (order := operands_first(root, results, changed)) is None:
+        return None
+    for u in order:
+        if changed.isdisjoint(u.src):
+            results[u] = u
+            continue
+        results[u] = out = rebuilt(u, tuple([results[x] for x in u.src]))
+        if out in replaced:
+            return None
+        changed.add(u)
+    return results[root]
+
+
+def once_for_all_kernels(original: Any) -> Any:
+    @functools.wraps(original)
+    def uop_given_valid(valid: UOp, uop: UOp, try_simplex: bool = True) -> UOp:
+        key = valid, uop, try_simplex
+        if (known := known_results(original)) is None or (out := known.get(key)) is None:
+            out = original(*key)
+            if known is not None:
+                known[key] = out
+        return out
+
+    return uop_given_valid
 
 
 def without_needless_checks(original: Any) -> Any:
@@ -159,3 +213,6 @@ def install() -> None:
     private_api.spec.type_verify = private_api.codegen.type_verify = private_api.schedule.type_verify = verify
     private_api.simplify.graph_rewrite = without_needless_merges(private_api.simplify.graph_rewrite)
     private_api.codegen.graph_rewrite = without_needless_barriers(private_api.codegen.graph_rewrite)
+    given = once_for_all_kernels(private_api.uop_symbolic.uop_given_valid)
+    private_api.uop_symbolic.uop_given_valid = private_api.coalesce.uop_given_valid = given
+    setattr(UOp, "substitute", in_one_pass(UOp.substitute))  # noqa: B010  mypy: a method is not assigned
