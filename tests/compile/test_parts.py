@@ -134,3 +134,29 @@ def test_joined_results_and_reductions() -> None:
         for ours, expected in pairs:
             np.testing.assert_allclose(ours.numpy(), expected, rtol=1e-6)
             np.testing.assert_allclose(doubled(ours).numpy(), 2 * expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["array", "buffer", "part", "flipped", "zeros", "number", "computed"])
+@pytest.mark.parametrize("joined", [False, True])
+def test_assign_to_value_that_is_not_computed(kind: str, joined: bool) -> None:
+    x = np.arange(12, dtype=np.float32)
+    makers: dict[str, Callable[[], Tensor | float]] = {
+        "array": lambda: Tensor(x),
+        "buffer": lambda: Tensor(x).realize(),
+        "part": lambda: Tensor(np.concatenate([x, x])).realize()[4:16],
+        "flipped": lambda: Tensor(x).realize().flip(0),
+        "zeros": lambda: Tensor.zeros(12),
+        "number": lambda: 2.0,
+        "computed": lambda: Tensor(x).realize() * 3,
+    }
+    for _ in range(3):
+        y = vmap(lambda r: r + 1)(Tensor(x[:6] if joined else x).realize())
+        y = y.cat(y) if joined else y
+        value = makers[kind]()
+        expected = (Tensor.zeros(12) + makers[kind]()).numpy()
+        y.assign(value).realize()
+        np.testing.assert_array_equal(y.numpy(), expected)
+        np.testing.assert_array_equal(y[2:5].numpy(), expected[2:5])
+        if isinstance(value, Tensor) and kind != "array":  # tinygrad gives an array's tensor the same memory
+            value.assign(value * 0 + 7).realize()
+            np.testing.assert_array_equal(y.numpy(), expected)

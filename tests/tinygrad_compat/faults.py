@@ -247,6 +247,14 @@ def writes_through_reshapes() -> None:
     assert x.tolist() == [2.0, 3.0] and row.tolist() == [[5.0, 2.0]]
 
 
+def writes_to_values() -> None:
+    x, source = Tensor([1.0, 2.0]).realize(), Tensor([5.0, 6.0]).realize()
+    y = x + 1
+    y.assign(source).realize()
+    source.assign(source * 2).realize()
+    assert y.tolist() == [5.0, 6.0] and y[1].item() == 6.0
+
+
 def writes_through_views_of_values() -> None:
     x = Tensor([1.0, 2.0]).realize() + 1
     view = x[:1]
@@ -363,6 +371,7 @@ FIXED: tuple[Callable[[], None], ...] = (
         whole,
         strided_writes,
         writes_through_reshapes,
+        writes_to_values,
         workers,
         byte_order,
         products,

@@ -1,4 +1,4 @@
-"""A fix for writes through a reshape of a tensor: they change the tensor.
+"""A fix for writes to a whole tensor: they change the tensor that a reshape is made of, and copy the new value.
 
 A write to a part of a tensor changes each tensor whose graph contains the written node. tinygrad writes to the first
 operand of the part that is a buffer or a reshape of a buffer. If the part begins with a reshape, the graphs of other
@@ -9,6 +9,9 @@ these nodes that is the value of a tensor.
 
 If the view is `x` itself, Python's `x[:] += v` first adds in place and then assigns to `x[:]`. tinygrad adds again at
 the assignment: after `y = x.clone(); y[:] += 1`, `y.sum().item()` is correct, but `y.numpy()` is `x + 2`.
+
+A value that is not computed yet has no memory to write to. After `y = x + 1; y.assign(v)`, tinygrad makes `y` a view of
+the memory of `v`, so that it changes when `v` does, or it leaves the write in the graph and cannot read `y`.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tinygrad import Tensor
-from tinygrad.uop.ops import Ops, UOp
+from tinygrad.uop.ops import GroupOp, Ops, UOp
 
 from branded.tinygrad_compat import private_api
 from branded.tinygrad_compat.uops import living_tensors
@@ -35,6 +38,19 @@ def _written_node(u: UOp) -> UOp:
         return u
     values = {t.uop for t in living_tensors()}
     return next((node for node in reversed(chain) if node in values), u)
+
+
+_THROUGH = GroupOp.Movement | {Ops.BITCAST, Ops.DETACH, Ops.AFTER}
+_COMPUTED = GroupOp.Elementwise | {Ops.REDUCE, Ops.STACK, Ops.PAD, Ops.GETTUPLE}
+
+_IN_MEMORY = {Ops.BUFFER, Ops.PARAM, Ops.COPY, Ops.AFTER}
+
+
+def _is_computed(u: UOp) -> bool:
+    """Return whether a value has no memory until it is computed."""
+    while u.op in _THROUGH and u.op is not Ops.PAD:
+        u = u.src[0]
+    return u.op in _COMPUTED and isinstance(u.device, str)
 
 
 def _embed_writes(apply_map: Callable[..., None]) -> Callable[..., None]:
@@ -56,7 +72,13 @@ def install() -> None:
         old = self.uop
         result = assign(self, x)
         new = self.uop
-        if new.op is Ops.AFTER and new.src[0] is old and (node := _written_node(old)) is not old:
+        if new.op is not Ops.AFTER or new.src[0] is not old:
+            return result
+        value = new.src[1].src[1]
+        is_read_in_place = value.device is None or value.base.op in _IN_MEMORY
+        if is_read_in_place and _is_computed(old):
+            self.uop = value.clone(device=old.device)
+        elif (node := _written_node(old)) is not old:
             self.uop = old
             private_api.tensor._apply_map_to_tensors({node: node.after(new)}, name=_EMBED)
         return result
