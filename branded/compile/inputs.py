@@ -121,8 +121,9 @@ class ProgramInput:
             buffer = value_in_memory(held[-1])
             assert buffer is not None
             return buffer
-        if t.device == self.device:
-            run_cached([t])
+        if t.device == self.device and not run_cached([t], compiles=False):  # a later write must not change its value
+            with running_block():
+                Tensor.realize(t)
         if (buffer := value_in_memory(t.uop)) is None:
             # a clone is a write, for which `eager_cache` keeps no program
             copied = t.contiguous()

@@ -503,3 +503,13 @@ def test_watchers_see_the_values_of_their_thread() -> None:
         assert seen
     assert not eager_cache._is_off()
     np.testing.assert_allclose(other.numpy(), 3 * y.numpy(), rtol=1e-6)
+
+
+def test_arguments_of_programs_are_computed_in_each_call() -> None:
+    double = jit(lambda x: x * 2)
+    for i in range(3):
+        x = Tensor([1.0, 2.0]).realize()
+        y = (x + i).detach()
+        assert double(y).tolist() == [2 * (1.0 + i), 2 * (2.0 + i)]
+        x.assign(x * 0).realize()
+        assert y.tolist() == [1.0 + i, 2.0 + i]
