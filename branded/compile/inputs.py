@@ -15,7 +15,7 @@ from branded.compile.arguments import NUMBERS
 from branded.compile.eager_cache import run_cached
 from branded.compile.initial_values import LARGEST_SHARED, filled_memory, write_initial_values
 from branded.compile.memory_views import array_in_memory, bits_of
-from branded.compile.output_pool import Known, Part, Result, value_in_memory
+from branded.compile.output_pool import BufferPart, Known, Result, value_in_memory
 from branded.core.analysis.aliasing import is_no_copy
 from branded.core.boundary import lower_unbatched
 from branded.graph.uops import base_of, tensor
@@ -41,7 +41,7 @@ class ProgramInput:
         """
         if self.is_empty:
             return 0
-        if type(x) is Part:
+        if type(x) is BufferPart:
             is_used = is_read_alone and x.address % self.alignment == 0
             return x.address if is_used else self._of_array(bits_of(x), False)
         return self._of_python(x) or self._of_view(x, held, is_read_alone) or self._known(x, held).address
@@ -149,7 +149,7 @@ def computed_tensor(x: Any) -> Tensor:
     """Return an argument as a tensor."""
     if type(x) is Known:
         return tensor(UOp.from_buffer(x.buffer).reshape(x.type[0]))
-    if type(x) is Part:
+    if type(x) is BufferPart:
         whole, shape = UOp.from_buffer(x.buffer), x.type[0]
         return tensor(whole.shrink(((x.start, x.start + math.prod(shape)),)).reshape(shape))
     t = tree.as_tensor(x, copy=False)  # computed in this call

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.compile.output_pool import Known, Part, part_in_memory, value_in_memory
+from branded.compile.output_pool import BufferPart, Known, part_in_memory, value_in_memory
 from branded.tinygrad_compat.lazy_numpy import np
 from branded.tinygrad_compat.private_api import all_int
 
@@ -39,11 +39,11 @@ def array_in_memory(u: UOp) -> Any:
     return array if array.flags.c_contiguous or array.nbytes <= LARGEST_COPY else None
 
 
-def bits_of(value: Known | Part) -> Any:
+def bits_of(value: Known | BufferPart) -> Any:
     """Return the bits of a value in memory as an array of unsigned ints."""
     shape, dtype = value.type[:2]
     memory = value.buffer.as_memoryview(allow_zero_copy=True)
-    first = value.start * dtype.itemsize if type(value) is Part else 0
+    first = value.start * dtype.itemsize if type(value) is BufferPart else 0
     return np.frombuffer(memory, f"u{dtype.itemsize}", math.prod(shape), first).reshape(shape)
 
 

@@ -86,7 +86,7 @@ def part_of(u: UOp) -> tuple[UOp, int] | None:
     return below[0], below[1] + offset
 
 
-class Part(NamedTuple):
+class BufferPart(NamedTuple):
     """A contiguous part of a buffer of a CPU, such as `x[0]`; it starts at the entry `start`."""
 
     type: tuple[Any, ...]
@@ -99,12 +99,12 @@ class Part(NamedTuple):
 
 
 _PART = "_branded_part"
-"""The attribute of a UOp that caches its `Part`."""
+"""The attribute of a UOp that caches its `BufferPart`."""
 
 
-def part_in_memory(u: UOp) -> Part | None:
+def part_in_memory(u: UOp) -> BufferPart | None:
     """Return a value on a CPU that is a contiguous part of a buffer in memory, or None."""
-    part: Part | None = u.__dict__.get(_PART)
+    part: BufferPart | None = u.__dict__.get(_PART)
     if part is not None and part.buffers.get(part.device) is part.opaque:
         return part
     if (u.op is not Ops.RESHAPE and u.op is not Ops.SHRINK) or not all_int(u.shape):
@@ -114,7 +114,7 @@ def part_in_memory(u: UOp) -> Part | None:
     if not value.address or not value.device.startswith("CPU"):
         return None
     start, of_u = found[1], (u.shape, u.dtype, value.device, None)
-    part = u.__dict__[_PART] = Part(of_u, *value[1:5], value.address + start * u.dtype.itemsize, start)
+    part = u.__dict__[_PART] = BufferPart(of_u, *value[1:5], value.address + start * u.dtype.itemsize, start)
     return part
 
 
