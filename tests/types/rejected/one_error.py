@@ -193,9 +193,9 @@ def paired(a: Tensor, b: Tensor, c: Tensor) -> Tensor:
     return vmap(lambda b, c: a * b.sum() * c)(b, c).sum(0)
 
 
-weights = Tensor.ones(4, 2)
+weights = Tensor.ones(4)
 for _ in range(2):
-    weights = vmap(paired, in_axes=(0, 0, None))(weights, Tensor.ones(3, 3, 2), Tensor.ones(3))  # E: argument 1 has 4
+    weights = vmap(paired, in_axes=(0, 0, None))(weights, Tensor.ones(6, 3), Tensor.ones(6))  # E: argument 1 has 4
 
 
 # --- a read in another file, where types and shapes show it for different calls
