@@ -153,9 +153,12 @@ def test_count_of_chapters() -> None:
     assert figures("CHANGELOG.md", r"course in (\w+) chapters") == {numbers[chapters - 4]}
 
 
-def test_plugin_adds_at_most_ten_percent() -> None:
-    ratios = re.findall(r"\| ([\d.]+) \|$", page("bench/TYPECHECK.md").partition("\n## ")[0], re.MULTILINE)
-    assert len(ratios) == 3 and max(map(float, ratios)) <= 1.1
+def test_time_that_the_plugin_adds() -> None:
+    """At most a tenth for a whole program, and a quarter if mypy checks only the file that was edited."""
+    cold, warm, edited = map(
+        float, re.findall(r"\| ([\d.]+) \|$", page("bench/TYPECHECK.md").partition("\n## ")[0], re.MULTILINE)
+    )
+    assert max(cold, warm) <= 1.1 and edited <= 1.25
 
 
 def test_count_of_applications() -> None:

@@ -14,6 +14,8 @@ that clang does not know, so the sums are data to clang.
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from tinygrad import dtypes
 from tinygrad.uop.ops import Ops, UOp
 
@@ -27,25 +29,31 @@ DEFINITION = f'  unsigned int {NAME}; __asm__("" : "=r"({NAME}) : "0"(0));'
 def for_clang(uops: list[UOp]) -> list[UOp]:
     """Return a program whose indices have these forms."""
     new: dict[UOp, UOp] = {}
+    data: dict[UOp, UOp] = {}  # the counters of a hash, for operations that clang should not see as sums with an index
     lines: dict[UOp, None] = {}
     is_hash = sum(u.op is Ops.XOR for u in uops) >= HASH
     for u in uops:
-        now = u.replace(src=src) if (src := tuple(new[s] for s in u.src)) != u.src else u
+        is_counter = is_hash and _is_counter(u, data)
+        src = tuple(new[s] if is_counter else data.get(s, new[s]) for s in u.src)
+        now = u.replace(src=src) if src != u.src else u
         if (n := _limit(u)) is not None:
             x = now.src[0]
             less, rest = x.alu(Ops.CMPLT, _number(n, x)), x.alu(Ops.ADD, _number(-n, x))
             now = less.alu(Ops.WHERE, x, rest)
             lines |= dict.fromkeys(v for v in now.toposort(gate=lambda v: v not in lines) if v not in lines)
-        elif is_hash and _is_counter(u):
-            lines[now] = None
-            now = UOp(Ops.CUSTOMI, now.dtype, (now,), f"({{}}^{NAME})")
         new[u] = now
         lines[now] = None
+        if is_counter:
+            data[u] = UOp(Ops.CUSTOMI, now.dtype, (now,), f"({{}}^{NAME})")
+            lines[data[u]] = None
     return list(lines)
 
 
-def _is_counter(u: UOp) -> bool:
-    """Return whether an index becomes an unsigned number."""
+def _is_counter(u: UOp, counters: Container[UOp]) -> bool:
+    """Return whether this is an index as an unsigned number, or the sum of one and a constant."""
+    if u.op is Ops.ADD and u.src[0] in counters:
+        added = u.src[1].src[0] if u.src[1].op is Ops.CAST else u.src[1]
+        return added.op is Ops.CONST
     is_cast = u.op is Ops.CAST and u.dtype is dtypes.uint32 and u.src[0].dtype in dtypes.sints
     return is_cast and any(v.op is Ops.RANGE for v in u.src[0].toposort(gate=lambda v: v.op is not Ops.LOAD))
 
