@@ -150,7 +150,7 @@ def computed_tensor(x: Any) -> Tensor:
     if type(x) is Known:
         return tensor(UOp.from_buffer(x.buffer).reshape(x.type[0]))
     if type(x) is BufferPart:
-        whole, shape = UOp.from_buffer(x.buffer), x.type[0]
+        whole, shape = UOp.from_buffer(x.whole.buffer), x.type[0]
         return tensor(whole.shrink(((x.start, x.start + math.prod(shape)),)).reshape(shape))
     t = tree.as_tensor(x, copy=False)  # computed in this call
     assert t is not None

@@ -30,7 +30,7 @@ def array_in_memory(u: UOp) -> Any:
             return None
         moves.append(u)
         u = u.src[0]
-    if not value.address or not value.device.startswith("CPU"):
+    if type(value) is Known and not (value.address and value.device.startswith("CPU")):
         return None
     array = bits_of(value)
     for move in reversed(moves):
@@ -42,9 +42,9 @@ def array_in_memory(u: UOp) -> Any:
 def bits_of(value: Known | BufferPart) -> Any:
     """Return the bits of a value in memory as an array of unsigned ints."""
     shape, dtype = value.type[:2]
-    memory = value.buffer.as_memoryview(allow_zero_copy=True)
-    first = value.start * dtype.itemsize if type(value) is BufferPart else 0
-    return np.frombuffer(memory, f"u{dtype.itemsize}", math.prod(shape), first).reshape(shape)
+    whole, start = (value, 0) if isinstance(value, Known) else (value.whole, value.start)
+    memory = whole.buffer.as_memoryview(allow_zero_copy=True)
+    return np.frombuffer(memory, f"u{dtype.itemsize}", math.prod(shape), start * dtype.itemsize).reshape(shape)
 
 
 def _move(u: UOp, array: Any) -> Any:

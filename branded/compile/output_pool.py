@@ -90,10 +90,7 @@ class BufferPart(NamedTuple):
     """A contiguous part of a buffer of a CPU, such as `x[0]`; it starts at the entry `start`."""
 
     type: tuple[Any, ...]
-    buffer: Buffer
-    buffers: dict[str, Any]
-    opaque: Any
-    device: str
+    whole: Known
     address: int
     start: int
 
@@ -105,16 +102,16 @@ _PART = "_branded_part"
 def part_in_memory(u: UOp) -> BufferPart | None:
     """Return a value on a CPU that is a contiguous part of a buffer in memory, or None."""
     part: BufferPart | None = u.__dict__.get(_PART)
-    if part is not None and part.buffers.get(part.device) is part.opaque:
+    if part is not None and part.whole.is_there:
         return part
     if (u.op is not Ops.RESHAPE and u.op is not Ops.SHRINK) or not all_int(u.shape):
         return None
-    if (found := part_of(u)) is None or (value := value_in_memory(found[0])) is None:
+    if (found := part_of(u)) is None or (whole := value_in_memory(found[0])) is None:
         return None
-    if not value.address or not value.device.startswith("CPU"):
+    if not whole.address or not whole.device.startswith("CPU"):
         return None
-    start, of_u = found[1], (u.shape, u.dtype, value.device, None)
-    part = u.__dict__[_PART] = BufferPart(of_u, *value[1:5], value.address + start * u.dtype.itemsize, start)
+    start, of_u = found[1], (u.shape, u.dtype, whole.device, None)
+    part = u.__dict__[_PART] = BufferPart(of_u, whole, whole.address + start * u.dtype.itemsize, start)
     return part
 
 
