@@ -199,16 +199,12 @@ def _by_numpy(api_name: str, otherwise: Method, convert: Callable[[Any], Any]) -
         u = self.uop  # keeps its memory until the end, even if another thread writes
         if args or kwargs or private_api.capturing:
             return otherwise(self, *args, **kwargs)
-        array, is_prepared = array_in_memory(u), False
-        if array is None and gates.is_on_for(u):
+        if (array := array_in_memory(u)) is None:
             _prepare_read(api_name, self)
-            is_prepared = True
-            if (value := eager_cache.compute(self)) is not None:
+            if gates.is_on_for(u) and (value := eager_cache.compute(self)) is not None:
                 array = array_in_memory(value)
         if (array is None and not _is_on_cpu(u)) or (numpy_type := _same_type(u.dtype)) is None:
             return otherwise(self)
-        if array is None and not is_prepared:
-            _prepare_read(api_name, self)
         if array is None:
             buffer = getattr(self, private_api.MEMORY_OF)()  # keeps its memory from being reused until the end
             memory = buffer.as_memoryview(allow_zero_copy=True)
