@@ -73,7 +73,7 @@ class Arg(NamedTuple):
 def synthetic_call(f: Expression, types: Sequence[Type], args: Sequence[Arg], context: Context) -> CallExpr:
     """Build the call `f(*args)`, with arguments of these types."""
     if isinstance(f, LambdaExpr) and any(a.kind is ARG_STAR for a in args):
-        types, args = _unpacked(f, types, args)
+        types, args = _unpack(f, types, args)
     nodes: list[Expression] = [
         a.expression if isinstance(a.expression, LambdaExpr) else TempNode(t, context=context)
         for a, t in zip(args, types, strict=True)
@@ -83,7 +83,7 @@ def synthetic_call(f: Expression, types: Sequence[Type], args: Sequence[Arg], co
     return call
 
 
-def _unpacked(f: LambdaExpr, types: Sequence[Type], args: Sequence[Arg]) -> tuple[list[Type], list[Arg]]:
+def _unpack(f: LambdaExpr, types: Sequence[Type], args: Sequence[Arg]) -> tuple[list[Type], list[Arg]]:
     """Replace `*xs` by one item for each parameter of a lambda: mypy infers the type of `xs` for the first one."""
     each = [(t, a) for t, a in zip(types, args, strict=True) if a.kind is not ARG_STAR]
     free = sum(k.is_positional() for k in f.arg_kinds) - sum(a.kind is ARG_POS for _, a in each)

@@ -58,12 +58,12 @@ def _cached(original: Callable[..., Tensor], key_of: Callable[[Any], Hashable]) 
             return out
         if steps is None:
             return original(self, arg)
-        return tensor(_moved(x, steps, private_api.tensor._METADATA.get()))
+        return tensor(_after_steps(x, steps, private_api.tensor._METADATA.get()))
 
     return move
 
 
-def _moved(x: UOp, steps: tuple[_Step, ...], method: Any) -> UOp:
+def _after_steps(x: UOp, steps: tuple[_Step, ...], method: Any) -> UOp:
     """Return the value after these movements, as operations of `method`, if there is one."""
     for op, src, argument, shape in steps:
         x = UOp(op, x.dtype, (x, *src), argument)
@@ -89,7 +89,7 @@ def _of_memory(method: Callable[..., Any]) -> Callable[..., Any]:
         if not shape or kwargs or runs_ours() or (key := _index(args)) is None:
             return method(self, *args, **kwargs)
         if steps := known.get((shape, key)):
-            x = _moved(x, steps, private_api.tensor._METADATA.get() or name)
+            x = _after_steps(x, steps, private_api.tensor._METADATA.get() or name)
             x.__dict__[_VIEW] = steps[-1][3]
             return tensor(x)
         out = method(self, *args)

@@ -221,7 +221,7 @@ WIDE SEPARATE static void *work(void *words) {
   i64 first_tile = batches * tiles * w[Wlow] / w[Whigh], last_tile = batches * tiles * (w[Wlow] + 1) / w[Whigh];
   real pa[MC * KC] __attribute__((aligned(64))), pb[(NR + 1) * KC] __attribute__((aligned(64)));
   real edge[MR * NR] __attribute__((aligned(64)));
-  i64 ka[KC], kb[KC], panel[KC], ra[MC], ro[MC], start, base_a, base_b, base_out;
+  i64 ka[KC], kb[KC], panel[KC], ra[MC], ro[MC], base_a, base_b, base_out;
   i64 cb[NR], co[NR], from[NR], length[NR], by[NR];
   for (i64 x = 0; x < KC; x++) panel[x] = x * NR;
   i64 blocks = (K + KC - 1) / KC, depth = (K + blocks - 1) / blocks;

@@ -123,7 +123,7 @@ def _padded_sums(order: Sequence[UOp]) -> set[UOp]:
             continue
         part, is_merged = u.src[0], False
         while part.op in _MOVES:
-            is_merged |= part.op is Ops.RESHAPE and _axes(part) < _axes(part.src[0])
+            is_merged |= part.op is Ops.RESHAPE and _long_axes(part) < _long_axes(part.src[0])
             part = part.src[0]
         is_worth_a_kernel = is_merged and part.max_numel() >= FEW
         if _may_be_stored(part) and (is_worth_a_kernel or part.max_numel() * PARTS <= u.max_numel()):
@@ -131,7 +131,7 @@ def _padded_sums(order: Sequence[UOp]) -> set[UOp]:
     return sums
 
 
-def _axes(u: UOp) -> int:
+def _long_axes(u: UOp) -> int:
     """Return the number of axes that are longer than 1."""
     return sum(not isinstance(n, int) or n != 1 for n in u.shape)
 

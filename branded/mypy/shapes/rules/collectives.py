@@ -26,7 +26,7 @@ from branded.mypy.shapes.values import (
 
 def index_or_size(run: FileState, name: str, given: Arguments) -> Fact:
     """Return the value of `axis_index(name)` or `axis_size(name)`."""
-    found = _opened(run, given.get(0, "axis_name"))
+    found = _open_brand(run, given.get(0, "axis_name"))
     if name == "axis_index":
         return Shaped((), frozenset([found[0]] if found is not None else ()))
     return size_of(axis_of(run, found[1] if found is not None else None))
@@ -35,7 +35,7 @@ def index_or_size(run: FileState, name: str, given: Arguments) -> Fact:
 def exchange(run: FileState, name: str, given: Arguments, at: Context) -> Fact:
     """Return the value of a collective that changes shapes, and report axes that do not fit."""
     x, tiled = given.get(0, "x") or UNKNOWN, given.get(None, "tiled") or Const(False)
-    found = _opened(run, given.get(1, "axis_name"))
+    found = _open_brand(run, given.get(1, "axis_name"))
     is_known = given.exact and found is not None and tiled in (Const(False), Const(True))
 
     def leaf(value: Fact) -> Fact:
@@ -49,7 +49,7 @@ def exchange(run: FileState, name: str, given: Arguments, at: Context) -> Fact:
     return map_leaves(of_collective(name, given) if name == "all_gather" and given.positional else x, leaf)
 
 
-def _opened(run: FileState, name: Fact | None) -> tuple[FollowedBrand, int | None] | None:
+def _open_brand(run: FileState, name: Fact | None) -> tuple[FollowedBrand, int | None] | None:
     """Return the innermost open brand with this name, and its batch size."""
     if name is None or name == NONE:
         return None
