@@ -68,6 +68,7 @@ A row is the set of brands in `Vec[S | S1]`. Start with `hooks`, then `transform
 - `source.reads`      reads in the source of functions; `source.finder` follows it
 - `needed_names`, `open_names`  names of brands that a function's collectives need, or its callers may open
 - `searches`          `x in xs` and `xs.index(x)`
+- `source.conditions` fixes for conditions that vary, with the user's code
 - `reads`             operations that need a single value: numpy(), bool(), `if a > 0`
 - `external_calls`, `narrowing`, `indexing`  math and numpy; isinstance and `case`; slices and `+=`
 """

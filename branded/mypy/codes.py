@@ -41,9 +41,3 @@ DRAW_TYPE = _sub_code("draw-type")
 
 def is_brand_code(code: ErrorCode | None) -> bool:
     return code is ERROR or (code is not None and code.sub_code_of is ERROR)
-
-
-def no_if(condition: str = "") -> str:
-    """Return the fix for a condition that varies, with its code if that is known."""
-    tested = condition or "condition"
-    return f"{tested if tested.isidentifier() else f'({tested})'}.where(a, b) instead of `if {tested}`"

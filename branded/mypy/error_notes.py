@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Literal
 from mypy.errorcodes import ErrorCode
 from mypy.errors import ErrorInfo, Errors, ErrorWatcher
 
-from branded.mypy.analysis.source_digest import code_at
 from branded.mypy.codes import READ, is_brand_code
 from branded.mypy.late_modules import LateModule
 from branded.mypy.rows.brand_env import past_watchers, place_of, replace_errors, replace_reads
 from branded.mypy.rows.consequences import end_of, hide, is_consequence
 
 if TYPE_CHECKING:
+    from branded.mypy.analysis.source import conditions
     from branded.mypy.rows import hints
 else:
+    conditions = LateModule("branded.mypy.analysis.source.conditions")
     hints = LateModule("branded.mypy.rows.hints")
 
 _CODES = {"list-item", "dict-item", "arg-type"}
@@ -46,7 +47,7 @@ class _Notes:
         if file in self.errors.ignored_files:
             return False
         is_ours, is_shown = is_brand_code(info.code), info.code is None or self.errors.is_error_code_enabled(info.code)
-        asked = hints.truth_of(info.message, code_at(file, info)) if not is_ours else None
+        asked = hints.truth_of(info.message) if not is_ours else None
         if is_shown or asked is not None:
             replace_errors(self.errors, file, info.line, info.message)
         told = self.errors.error_info_map.get(file, ())
@@ -66,7 +67,10 @@ class _Notes:
             return True
         if hints.is_own_self(info.message) or self._is_swapped(file, info):
             return True
-        message, notes = asked or (info.message, hints.notes_for(info.message))
+        if asked is not None:
+            message, notes = asked[0], [asked[1], f"try:   {conditions.truth_fix(file, info)}"]
+        else:
+            message, notes = info.message, hints.notes_for(info.message)
         if not notes:
             return False
         if code in _CODES and (first := self._first(file, info)) is not None:

@@ -26,9 +26,10 @@ from mypy.types import (
     get_proper_type,
 )
 
+from branded.mypy.analysis.source.conditions import GENERAL, call_fix, truth_fix
 from branded.mypy.analysis.source.syntax import nodes_of
-from branded.mypy.analysis.source_digest import code_at, file_version, parse
-from branded.mypy.codes import ERROR, OPERAND, READ, SHAPE, no_if
+from branded.mypy.analysis.source_digest import file_version, parse
+from branded.mypy.codes import ERROR, OPERAND, READ, SHAPE
 from branded.mypy.rows.algebra import AXES, CONTAINERS, TENSOR, VEC, Brand, each_row, row_of, rows_in
 from branded.mypy.rows.brand_env import checker, enclosing_functions, fail_at_once, is_in_function, opened_at, show
 from branded.mypy.rows.injected_calls import tested_operands
@@ -46,7 +47,7 @@ TEXTS = {
         f"{_VARIES} has a gradient for each example, and .grad holds one",
         "loss.gradient(w), which is per example",
     ),
-    "bool": (f"{_VARIES} has no single truth value", no_if()),
+    "bool": (f"{_VARIES} has no single truth value", GENERAL),
     "format": (f"{_VARIES} has no single text", 'debug.print("{x}", x=x)'),
     **{kind: (f"{_VARIES} has no single {kind}", "use the methods of Tensor instead") for kind in NUMBERS.values()},
 }
@@ -151,7 +152,9 @@ def reject_tested(
     for t in map(tested_type, [*alone, *types]):
         if known_brands(t):
             if not is_allowed():
-                reject_batched(checker(ctx), ctx.context, t, READ, TRUTH, WHERE)
+                reject_batched(
+                    checker(ctx), ctx.context, t, READ, TRUTH, call_fix(checker(ctx).path, ctx.context) or WHERE
+                )
             break
 
 
@@ -218,7 +221,8 @@ def reject_test(ctx: FunctionContext, is_tested: bool = True) -> Type:
     for e in tested_operands(ctx.args[0][0], is_tested):
         t = api.lookup_type_or_none(e)
         if isinstance(p := get_proper_type(t) if t is not None else None, UnionType) and any(map(_is_batched, p.items)):
-            reject_batched(api, e, p, READ, TRUTH, no_if(code_at(api.path, e)))
+            is_optional = any(isinstance(get_proper_type(item), NoneType) for item in p.items)
+            reject_batched(api, e, p, READ, TRUTH, truth_fix(api.path, e, is_optional))
             break
         if p is not None and row_of(p) == [] and not is_checked_again(api):
             _reject_plain(api, e, p)
@@ -307,7 +311,7 @@ def reject_comparison(ctx: MethodContext) -> Type:
     if (context.line, context.column) not in tested and (context.line, None) not in tested:
         return t
     if is_batched:
-        reject_batched(api, context, t, READ, TRUTH, no_if(code_at(api.path, context)))
+        reject_batched(api, context, t, READ, TRUTH, truth_fix(api.path, context))
     else:
         _reject_plain(api, context, t)
     return t
@@ -365,8 +369,8 @@ def reject_number(ctx: FunctionSigContext) -> CallableType:
         t = checker(ctx).get_expression_type(ctx.args[0][0])
         if known_brands(t):
             kind = NUMBERS[name]
-            says, fix = TEXTS[kind]
-            reject_batched(checker(ctx), ctx.context, t, READ, f"{kind}: {says}", fix)
+            (says, fix), path = TEXTS[kind], checker(ctx).path
+            reject_batched(checker(ctx), ctx.context, t, READ, f"{kind}: {says}", call_fix(path, ctx.context) or fix)
             anything: Type = AnyType(TypeOfAny.from_error)
             return sig.copy_modified(arg_types=[anything] * len(sig.arg_types))
     return sig

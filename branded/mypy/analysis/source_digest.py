@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import linecache
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
 from mypy.checker import TypeChecker
-from mypy.errors import ErrorInfo
-from mypy.nodes import GDEF, Context, MypyFile, SymbolTableNode, Var
+from mypy.nodes import GDEF, MypyFile, SymbolTableNode, Var
 from mypy.types import UnboundType
 
 from branded.mypy.analysis.caches import new_cache
@@ -155,11 +153,3 @@ def parse(path: str, version: int) -> ast.Module | None:
         return ast.parse(text) if text is not None else None
     except (SyntaxError, ValueError):  # mypy reports it, or it is newer than the Python running mypy
         return None
-
-
-def code_at(file: str, at: Context | ErrorInfo) -> str:
-    """Return the code at a position; an empty text if it has several lines, or is in no file."""
-    linecache.checkcache(file)
-    line = linecache.getline(file, at.line)
-    # in lines with other characters, the columns of mypy's parser are wrong
-    return line[at.column : at.end_column] if at.end_column and at.line == at.end_line and line.isascii() else ""

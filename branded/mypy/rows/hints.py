@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from branded.mypy.axes import hints as axes_hints
-from branded.mypy.codes import no_if
 
 VEC_TYPE = re.compile(r"\b(?:Vec|Axes)\[")
 _TYPE = r'"(?P<{}>[^"]*)"'
@@ -88,17 +87,12 @@ def without_position(text: str) -> str:
     return _SAME_CLASS.sub("rows", _POSITION.sub("", text))
 
 
-def truth_of(text: str, condition: str) -> tuple[str, list[str]] | None:
-    """Return our message and notes for mypy's message about the truth value of a Vec; None for other messages.
-
-    Args:
-        text: The message.
-        condition: The code of the condition, or an empty text if it is not known.
-    """
+def truth_of(text: str) -> tuple[str, str] | None:
+    """Return our message and fact for mypy's message about the truth value of a Vec; None for other messages."""
     if (asked := _ASKED.search(text)) is None:
         return None
-    message = f"bool: a value that varies over {_names(asked['row'].split(' | '), ' and ')} has no single truth value"
-    return message, [f'value: "{asked["type"]}"', f"try:   {no_if(condition)}"]
+    names = _names(asked["row"].split(" | "), " and ")
+    return f"bool: a value that varies over {names} has no single truth value", f'value: "{asked["type"]}"'
 
 
 def is_own_self(text: str) -> bool:
