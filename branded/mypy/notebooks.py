@@ -99,6 +99,8 @@ def _python(source: str) -> str:
 
 def _plain_line(line: str) -> str:
     bare = line.strip()
+    if timed := re.match(r"%time\s+(.+)", bare):
+        return line[: len(line) - len(line.lstrip())] + timed[1]
     is_magic = bare.startswith(("%", "!", "?")) or bare.endswith("?") or re.match(r"\w+\s*=\s*[%!]", bare)
     return line[: len(line) - len(line.lstrip())] + "pass" if is_magic else line
 
