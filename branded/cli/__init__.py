@@ -68,8 +68,13 @@ _CHECK = (
         "the text with columns, and the line of each message with carets (default: on a terminal)",
         action=argparse.BooleanOptionalAction,
     ),
-    _switch("--suggest", "names for the axes of the data, and the mistakes that they would show"),
-    _argument("paths", "files, notebooks or folders (default: mypy's configuration)", nargs="*", metavar="PATH"),
+    _switch("--suggest", "suggest names for the axes of the data, and print the mistakes that they would show"),
+    _argument(
+        "paths",
+        "files, notebooks or folders (default: mypy's configuration); options of mypy follow --",
+        nargs="*",
+        metavar="PATH",
+    ),
 )
 _DEMO = (
     _argument("--out", "the folder for the pictures (default: demo-pictures)", metavar="DIR"),
@@ -146,7 +151,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if any("\0" in word for word in (sys.argv[1:] if argv is None else argv)):
             _parser().error("an argument contains a NUL character")
-        args = _parser().parse_args(argv)
+        args, unknown = _parser().parse_known_args(argv)
+        if unknown:
+            mypys = "; options of mypy follow --" if args.command == "check" else ""
+            text = f"unrecognized arguments: {' '.join(unknown)}{mypys}"
+            _Parser(prog=f"branded {args.command}").error(text)
     except SystemExit as stop:  # argparse has already printed the message
         return stop.code if isinstance(stop.code, int) else MISUSED
     try:

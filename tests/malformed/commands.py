@@ -112,7 +112,7 @@ COMMANDS = (
         2,
         "branded run: File name too long: app.py:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
     ),
-    Command(("run", "--unknown", "app.py"), 2, "branded: unrecognized arguments: --unknown"),
+    Command(("run", "--unknown", "app.py"), 2, "branded run: unrecognized arguments: --unknown"),
     Command(("run", "/dev/null"), 2, "branded run: /dev/null is not a file"),
     Command(("run", "/dev/null:f"), 2, "branded run: there is no file /dev/null:f"),
     Command(("run", "-"), 2, "branded run: there is no file -"),
@@ -172,7 +172,7 @@ COMMANDS = (
         "branded demo: cannot create the folder aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
     ),
     Command(("demo", "--cluster", "--memory", "much"), 2, "branded demo: 'much' is not a memory size such as 256MB"),
-    Command(("demo", "extra"), 2, "branded: unrecognized arguments: extra"),
+    Command(("demo", "extra"), 2, "branded demo: unrecognized arguments: extra"),
     Command(("demo", "--out"), 2, "branded demo: argument --out: expected one argument"),
     Command(
         ("demo", "--out", "/proc/x"), 2, "branded demo: cannot create the folder /proc/x: No such file or directory"
@@ -183,9 +183,9 @@ COMMANDS = (
     Command(("why", ""), 2, "branded why: there is no code ''; `branded why` lists them"),
     Command(("why", "sise"), 2, "branded why: there is no code 'sise'; did you mean size?; `branded why` lists them"),
     Command(("why", "9" * 5000), 2, f"branded why: there is no code '{'9' * 40}'; `branded why` lists them"),
-    Command(("doctor", "read"), 2, "branded: unrecognized arguments: read"),
-    Command(("info", "read"), 2, "branded: unrecognized arguments: read"),
-    Command(("cache", "read"), 2, "branded: unrecognized arguments: read"),
+    Command(("doctor", "read"), 2, "branded doctor: unrecognized arguments: read"),
+    Command(("info", "read"), 2, "branded info: unrecognized arguments: read"),
+    Command(("cache", "read"), 2, "branded cache: unrecognized arguments: read"),
     Command(("cache", "--clear", "read"), 2, "branded cache: argument --clear: invalid choice: 'read'"),
     Command(("why", NASTY), 2, "branded: an argument contains a NUL character"),
     Command(("explorer",), 2, "branded explorer: the following arguments are required: OUT"),
@@ -203,7 +203,7 @@ COMMANDS = (
     Command(("explorer", "out", "--pyodide", "a\x00b"), 2, "branded: an argument contains a NUL character"),
     Command(("explorer", "out", "--pyodide", NASTY), 2, "branded: an argument contains a NUL character"),
     Command(("explorer", "", "--no-edit"), 2, "branded explorer: '' is not the name of a folder"),
-    Command(("explorer", "out2", "more", "--no-edit"), 2, "branded: unrecognized arguments: more"),
+    Command(("explorer", "out2", "more", "--no-edit"), 2, "branded explorer: unrecognized arguments: more"),
     Command(
         ("explorer", "/proc/x", "--no-edit"),
         2,
@@ -281,7 +281,7 @@ COMMANDS = (
     Command(("check", ""), 2, "branded check: there is no file or folder ''"),
     Command(("check", "a\x00b"), 2, "branded: an argument contains a NUL character"),
     Command(("check", NASTY), 2, "branded: an argument contains a NUL character"),
-    Command(("check", "--no-such-option"), 2, "branded: unrecognized arguments: --no-such-option"),
+    Command(("check", "--no-such-option"), 2, "branded check: unrecognized arguments: --no-such-option"),
     Command(("check", "loop"), 2, "branded check: there is no file or folder loop"),
     Command(("check", "folder"), 2, "branded check: There are no .py[i] files in directory 'folder'"),
     Command(
