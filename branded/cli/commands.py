@@ -125,6 +125,7 @@ def check(args: argparse.Namespace) -> int:
         if args.paths:
             raise UsageError(output.getvalue().strip().splitlines()[-1]) from stop
         raise UsageError("no PATH is given, and mypy's configuration names no files") from stop
+    print(output.getvalue(), end="", file=sys.stderr)  # what mypy says about its configuration
     print(text)
     return status
 

@@ -19,7 +19,6 @@ from mypy.options import Options
 
 from branded.mypy import DeferredPlugin, notebooks
 from branded.mypy.output import FORMATS, CheckReport, Message
-from branded.mypy.settings import KEY, setting
 
 OPTIONS = ("--check-untyped-defs", "--enable-error-code=truthy-bool", "--output=json")
 """The mypy options that the plugin needs: check unannotated functions, and report truth values; JSON is parsed here."""
@@ -198,7 +197,7 @@ def _build(
     if is_strict:
         options.plugins = [p for p in options.plugins if p != PLUGIN]  # the one below differs in a setting
     plugins = [] if PLUGIN in options.plugins else [DeferredPlugin(options)]
-    if is_strict and setting(options, KEY) is None:
+    if is_strict and plugins[0].settings.unvaried is None:
         plugins[0].unvaried = "error"
     if plugins:  # runs with and without the plugin would invalidate each other's cache
         options.cache_dir = str(Path(options.cache_dir, "branded"))

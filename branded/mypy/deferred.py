@@ -5,6 +5,7 @@ A run that finds every file in its cache calls no hook, and other packages have 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from mypy.options import Options
 from mypy.plugin import Plugin, ReportConfigContext
 
 from branded.mypy.late_modules import without_package
-from branded.mypy.settings import config_data, require_axes_setting, unvaried_setting
+from branded.mypy.settings import CHOICES, config_data, read_settings
 
 if TYPE_CHECKING:
     from branded.mypy.hooks import BrandedPlugin
@@ -36,7 +37,10 @@ class DeferredPlugin(Plugin):
 
     def __init__(self, options: Options) -> None:
         super().__init__(options)
-        self.unvaried, self.require_axes = unvaried_setting(options), require_axes_setting(options)
+        self.settings = read_settings(options)
+        for error in self.settings.errors:
+            print(error, file=sys.stderr)
+        self.unvaried = self.settings.unvaried or CHOICES[0]
         self.created: BrandedPlugin | None = None
 
     def create(self) -> BrandedPlugin:
@@ -45,7 +49,7 @@ class DeferredPlugin(Plugin):
             from branded.mypy.hooks import BrandedPlugin
 
         self.created = BrandedPlugin(self.options)
-        self.created.scope.unvaried = self.unvaried
+        self.created.scope.unvaried, self.created.scope.require_axes = self.unvaried, self.settings.require_axes
         if self._modules is not None:
             self.created.set_modules(self._modules)
         vars(self).update({name: getattr(self.created, name) for name in HOOKS})
@@ -63,7 +67,7 @@ class DeferredPlugin(Plugin):
         """Return the data that mypy stores with each module's cache, and complete a module before it is stored."""
         if not ctx.is_check and self._modules is not None and (module := self._modules.get(ctx.id)) is not None:
             self.get_additional_deps(module)  # mypy may have parsed the file without calling it
-        return config_data(ctx.path, self.unvaried, self.require_axes)
+        return config_data(ctx.path, self.unvaried, self.settings.require_axes)
 
     def set_modules(self, modules: dict[str, MypyFile]) -> None:
         super().set_modules(modules)

@@ -52,7 +52,6 @@ from branded.mypy.rows.results import (
     unvec_signature,
     vec_signature,
 )
-from branded.mypy.settings import require_axes_setting, unvaried_setting
 from branded.mypy.shapes.report import END, append_end, follow_at_end, report_shapes
 from branded.mypy.transforms import custom_rules, optimizers
 from branded.mypy.transforms.collectives import COLLECTIVES, report_closed_names
@@ -93,9 +92,7 @@ class BrandedPlugin(Plugin):
         analyzed = {name: partial(self._analyze, name=name) for name in _ANALYZED}
         self.get_type_analyze_hook = self._analyze_again if self.is_daemon else analyzed.get  # type: ignore[assignment]
         self.scope = scope = OpenBrands(self.lookup_fully_qualified)
-        scope.unvaried = unvaried_setting(options)
         static_fields.use_lookup(self.lookup_fully_qualified)
-        scope.require_axes = require_axes_setting(options)
         self.marks = injected_calls.Marks(append_end)
         self.instances = Instances(scope)
         scope.plain_call = self.instances.called

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from io import FileIO
 from operator import attrgetter
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from mypy.options import Options
 
@@ -25,30 +26,63 @@ def _sources(folder: str | Path) -> Iterator[bytes]:
 
 
 VERSION = hashlib.sha256(b"".join(_sources(Path(__file__).parent))).hexdigest()
-SECTION, KEY = "branded", "unvaried"
 CHOICES = ("note", "error", "off")
+_YES, _NO = ("true", "yes", "on", "1", True), ("false", "no", "off", "0", False)
+_VALUES: dict[str, dict[Any, object]] = {
+    "unvaried": {choice: choice for choice in CHOICES},
+    "require_axes": {**dict.fromkeys(_YES, True), **dict.fromkeys(_NO, False)},
+}
 
 
-def unvaried_setting(options: Options) -> str:
-    """Return the setting `unvaried`, from `[branded]` in mypy.ini or `[tool.branded]` in a TOML file."""
-    value = setting(options, KEY)
-    return str(value) if value in CHOICES else CHOICES[0]
+class Settings(NamedTuple):
+    """The settings of the plugin."""
+
+    unvaried: str | None = None
+    """The severity of messages about results that are not batched; None if it is not set."""
+    require_axes: bool = False
+    errors: tuple[str, ...] = ()
+    """What is wrong in the section."""
 
 
-def setting(options: Options, key: str) -> object:
-    """Return a setting of the plugin; None if it is not set."""
+def read_settings(options: Options) -> Settings:
+    """Read `[branded]` in mypy's configuration file, or `[tool.branded]` in it or in the nearest pyproject.toml."""
     path = Path(options.config_file) if options.config_file else None
+    place, section = _read_section(path) if path is not None else ("", None)
+    if section is None:
+        place, section = _read_section(_project_file(path.parent if path is not None else Path()))
+    wrong = [f"unrecognized option: {name} = {value!r}" for name, value in (section or {}).items()]
+    values: dict[str, Any] = {}
+    for name, choices in _VALUES.items():
+        if section is None or (value := section.get(name)) is None:
+            continue
+        wrong.remove(f"unrecognized option: {name} = {value!r}")
+        key = value.lower() if isinstance(value, str) else value
+        if isinstance(key, str | bool) and key in choices:
+            values[name] = choices[key]
+        else:
+            shown = "note, error or off" if name == "unvaried" else "true or false"
+            wrong.append(f"{name} must be {shown}, not {value!r}")
+    return Settings(errors=tuple(f"{place}: {text}" for text in wrong), **values)
+
+
+def _read_section(path: Path | None) -> tuple[str, dict[str, Any] | None]:
+    """Return the name of the plugin's section in a file, and its options; None if there is no section."""
     if path is None or not path.is_file():
-        return None
+        return "", None
     if path.suffix == ".toml":
-        return tomllib.loads(path.read_text()).get("tool", {}).get(SECTION, {}).get(key)
+        try:
+            section = tomllib.loads(path.read_text(encoding="utf-8")).get("tool", {}).get("branded")
+        except ValueError:  # other tools report it
+            return "", None
+        return f"{path}: [tool.branded]", section if isinstance(section, dict) else None
     parser = configparser.RawConfigParser()
-    parser.read(path)
-    return parser.get(SECTION, key, fallback=None)
+    parser.read(path, encoding="utf-8")
+    return f"{path}: [branded]", dict(parser["branded"]) if parser.has_section("branded") else None
 
 
-def require_axes_setting(options: Options) -> bool:
-    return str(setting(options, "require_axes")).lower() == "true"
+def _project_file(folder: Path) -> Path | None:
+    folder = folder.absolute()
+    return next((p for f in (folder, *folder.parents) if (p := f / "pyproject.toml").is_file()), None)
 
 
 def config_data(path: str, unvaried: str, require_axes: bool) -> str:

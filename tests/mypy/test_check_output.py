@@ -176,7 +176,7 @@ def _successful(log: Any) -> bool:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--nonsense", "app.py"), "unrecognized arguments: --nonsense"),
+        (("--strict", "app.py"), "branded check: unrecognized arguments: --strict; options of mypy follow --"),
         (("--output", "xml", "app.py"), "invalid choice: 'xml'"),
         (("--output", "json", "--pretty", "app.py"), "--pretty has no effect with --output json"),
         (("--", "--pretty", "app.py"), "--pretty has no effect here"),
@@ -253,10 +253,19 @@ def test_version_option_of_mypy(app: Path) -> None:
     assert check(app, "--", "--version").returncode == 0
 
 
+def test_warnings_about_the_configuration(app: Path) -> None:
+    (app / "mypy.ini").write_text("[mypy]\nstrikt = true\n[branded]\nrequire_axes = ja\n")
+    done = check(app, "app.py")
+    assert done.stderr.splitlines() == [
+        "mypy.ini: [mypy]: Unrecognized option: strikt = true",
+        "mypy.ini: [branded]: require_axes must be true or false, not 'ja'",
+    ]
+
+
 # ---- notebooks ----
 
 CELLS = (
-    "%matplotlib inline\nfrom tinygrad import Tensor\nfrom branded import vmap\n\nx = Tensor([1, 2])\n!ls",
+    "%matplotlib inline\nfrom tinygrad import Tensor\nfrom branded import vmap\n\n%time x = Tensor([1, 2])\n!ls",
     "def f(a: Tensor) -> Tensor:\n    return a\n\nvmap(lambda a: a.numpy())(x)",
     "%%bash\nls -l $HOME",
     "%%time\ndef f(a: Tensor) -> Tensor:\n    return a * 2\n\ndisplay(f(x))\nf?\nn: int = 'x'",

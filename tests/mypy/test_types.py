@@ -26,9 +26,9 @@ from mypy.options import Options
 from tinygrad import Context
 
 import branded
-from branded.mypy import settings
 from branded.mypy.check import parse_message
 from branded.mypy.output import Message, format_report
+from branded.mypy.settings import Settings, read_settings
 from tests.explain.test_static import OLDEST, WITH_OLDEST
 from tests.support.warm import MYPY, STRICT, warm
 
@@ -152,21 +152,41 @@ def test_programs_in_newer_syntax_run(file: Path, version: tuple[int, int], tmp_
     assert done.returncode == 0, done.stderr
 
 
-def test_option_unvaried(tmp_path: Path) -> None:
-    """With `unvaried = error` the note is an error; an invalid value is reported."""
-    told = {}
-    for name, text in {
-        "a.ini": "[mypy]\n[branded]\nunvaried = error\n",
-        "b.toml": '[tool.branded]\nunvaried = "off"\n',
-        "c.ini": "[mypy]\n[branded]\nunvaried = loud\n",
-        "d.ini": "[mypy]\n",
-    }.items():
-        options = Options()
-        options.config_file = str(tmp_path / name)
-        (tmp_path / name).write_text(text)
-        told[name] = settings.unvaried_setting(options)
-    assert told == {"a.ini": "error", "b.toml": "off", "c.ini": "note", "d.ini": "note"}
-    assert settings.unvaried_setting(Options()) == "note"
+@pytest.mark.parametrize(
+    ("name", "text", "wanted"),
+    [
+        ("a.ini", "[mypy]\n[branded]\nunvaried = error\n", Settings("error")),
+        ("a.ini", "[mypy]\n[branded]\nrequire_axes = yes\n", Settings(require_axes=True)),
+        ("a.ini", "[mypy]\n", Settings()),
+        ("b.toml", '[tool.branded]\nunvaried = "off"\nrequire_axes = true\n', Settings("off", True)),
+        ("pyproject.toml", '[tool.branded]\nunvaried = "off"\n', Settings("off")),
+        ("pyproject.toml", "[tool", Settings()),
+    ],
+)
+def test_settings(name: str, text: str, wanted: Settings, tmp_path: Path) -> None:
+    assert _settings(name, text, tmp_path) == wanted
+
+
+def test_invalid_settings_are_reported(tmp_path: Path) -> None:
+    text = "[mypy]\n[branded]\nunvaried = loud\nrequire_axes = 7\nrequire_axis = true\n"
+    assert [error.partition("a.ini: ")[2] for error in _settings("a.ini", text, tmp_path).errors] == [
+        "[branded]: unrecognized option: require_axis = 'true'",
+        "[branded]: unvaried must be note, error or off, not 'loud'",
+        "[branded]: require_axes must be true or false, not '7'",
+    ]
+
+
+def test_a_section_of_pyproject_applies_to_mypy_ini(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool.branded]\nrequire_axes = true\n")
+    assert _settings("mypy.ini", "[mypy]\n", tmp_path) == Settings(require_axes=True)
+    assert _settings("mypy.ini", "[mypy]\n[branded]\nunvaried = off\n", tmp_path) == Settings("off")
+
+
+def _settings(name: str, text: str, folder: Path) -> Settings:
+    (folder / name).write_text(text)
+    options = Options()
+    options.config_file = str(folder / name)
+    return read_settings(options)
 
 
 def test_number_of_programs() -> None:

@@ -36,7 +36,8 @@ app.py:6: item: a value that varies over "x" has no single value to read  [brand
 ```
 
 `# type: ignore[brand-read]` silences one line, and `python -m branded why brand-read` prints the page. A truth value
-has mypy's own code, `truthy-bool`. Errors that exist only in types have the code `brand`, the parent of the others.
+has mypy's own code `truthy-bool` where that check is enabled, as in `branded check`. Errors that exist only in types
+have the code `brand`, the parent of the others.
 
 Each section shows the shortest program with this error.
 
