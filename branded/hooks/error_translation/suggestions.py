@@ -103,10 +103,7 @@ def suggest_stack() -> str:
     """Return `Tensor.stack(x, Tensor(1.0))` as a replacement for `Tensor([x, 1.0])`."""
     e = source.expression()
     entries = e.args[0] if isinstance(e, ast.Call) and _name(e) == "Tensor" and e.args else None
-    if not isinstance(entries, ast.List | ast.Tuple) or any(isinstance(v, ast.List | ast.Tuple) for v in entries.elts):
-        return "stack the entries with Tensor.stack(a, b)"
-    parts = [f"Tensor({ast.unparse(v)})" if isinstance(v, ast.Constant) else ast.unparse(v) for v in entries.elts]
-    return _short(f"Tensor.stack({', '.join(parts)})") or "stack the entries with Tensor.stack(a, b)"
+    return _short(_stacked(entries) if entries is not None else None) or "stack the entries with Tensor.stack(a, b)"
 
 
 _METHODS = {"max": "maximum", "min": "minimum"}
@@ -125,11 +122,20 @@ def _rewrite_call(e: ast.expr) -> str | None:
         if isinstance(first, ast.Constant):  # a number has no methods
             first, rest = rest[0], [first, *rest[1:]]
         return source.part(first) + "".join(f".{_METHODS[name]}({ast.unparse(a)})" for a in rest)
-    if name in ("max", "min", "any", "all"):
-        return f"{source.part(first)}.{name}()" if not isinstance(first, ast.GeneratorExp | ast.List) else None
-    if name == "sorted":
-        return f"{source.part(first)}.sort()[0]" if not isinstance(first, ast.List | ast.Tuple) else None
+    if name in ("max", "min", "any", "all", "sorted"):
+        method = "sort()[0]" if name == "sorted" else f"{name}()"
+        return f"{_stacked(first) or source.part(first)}.{method}"
     return None
+
+
+def _stacked(e: ast.expr) -> str | None:
+    """Return the stack of the entries of a list or a generator; None for other expressions."""
+    if isinstance(e, ast.GeneratorExp | ast.ListComp):
+        return f"Tensor.stack(*{ast.unparse(ast.ListComp(e.elt, e.generators))})"
+    if not isinstance(e, ast.List | ast.Tuple) or any(isinstance(v, ast.List | ast.Tuple) for v in e.elts):
+        return None
+    parts = [f"Tensor({ast.unparse(v)})" if isinstance(v, ast.Constant) else ast.unparse(v) for v in e.elts]
+    return f"Tensor.stack({', '.join(parts)})"
 
 
 def _asks(e: ast.AST) -> bool:

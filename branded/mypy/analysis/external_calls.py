@@ -46,8 +46,8 @@ from branded.mypy.rows.injected_calls import is_silent_library
 BUILTINS = {
     "builtins.max": "x.maximum(y); x.max() for the largest entry",
     "builtins.min": "x.minimum(y); x.min() for the least entry",
-    "builtins.sorted": "x.sort() for its entries; x.stack(y).sort() for several",
-    "sort": "x.stack(y).sort()",
+    "builtins.sorted": "x.sort()[0] for its entries; x.stack(y).sort()[0] for several",
+    "sort": "x.stack(y).sort()[0]",
     "builtins.round": "x.round()",
 }
 """Functions that read a tensor or that do not support tensors, and the methods to use instead."""
