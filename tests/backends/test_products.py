@@ -679,7 +679,7 @@ def test_skipped_plans_would_not_use_blas(sizes: tuple[int, ...], monkeypatch: p
         nonlocal skipped
         found = plan(*args)
         with monkeypatch.context() as here:
-            here.setattr(cost, "_most_saved", lambda *_: np.inf)
+            here.setattr(cost, "_max_saving", lambda *_: np.inf)
             assert plan(*args) == found
         skipped += found is None
         return found

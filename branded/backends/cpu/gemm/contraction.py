@@ -21,7 +21,7 @@ from tinygrad.dtype import DType
 
 from branded.backends.cpu.gemm import blas
 from branded.backends.cpu.gemm.blas import Beginning, OuterAxis
-from branded.backends.cpu.gemm.layout import sorted_out
+from branded.backends.cpu.gemm.layout import axes_by_role
 from branded.backends.cpu.renderer import denormals
 from branded.backends.cpu.runtime import native
 
@@ -108,7 +108,7 @@ def contraction(
 
     The columns belong to the operand that has the axis that is contiguous in the result.
     """
-    if (found := sorted_out(axes)) is None or not found.rows or not found.columns or not found.sums:
+    if (found := axes_by_role(axes)) is None or not found.rows or not found.columns or not found.sums:
         return None
     if sum(map(len, found)) > AXES:
         return None

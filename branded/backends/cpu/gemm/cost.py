@@ -97,7 +97,8 @@ class Access(NamedTuple):
     variable: UOp | None
 
 
-def array(u: UOp, dtype: DType) -> Access | None:
+def affine_access(u: UOp, dtype: DType) -> Access | None:
+    """Return the access of an INDEX of a parameter, or None if its index is not affine."""
     if u.op is not Ops.INDEX or len(u.src) != 2 or u.dtype != dtype:
         return None
     buffer, index = u.src
@@ -144,7 +145,7 @@ def factors_of(u: UOp) -> Iterator[UOp]:
         yield u
 
 
-def _pairs(factors: Sequence[UOp], sums: frozenset[UOp]) -> Iterator[tuple[Factors, Factors]]:
+def _groupings(factors: Sequence[UOp], sums: frozenset[UOp]) -> Iterator[tuple[Factors, Factors]]:
     """Yield the ways to group factors into two operands that both have every summed axis and differ in another one."""
     ranges = [frozenset(u.ranges) for u in factors]
     for chosen in range(1, 1 << (len(factors) - 1)):
@@ -173,16 +174,16 @@ NEW = 1 << 16
 """The first slot of new buffers."""
 
 
-def laid_out(slot: int, ranges: Iterable[UOp], near: Sequence[Mapping[UOp, int]] = ()) -> Access:
+def new_array(slot: int, ranges: Iterable[UOp], near: Sequence[Mapping[UOp, int]] = ()) -> Access:
     """Return a new array with these axes, ordered as in the existing arrays `near`."""
 
     def key(r: UOp) -> tuple[Any, ...]:
         return (*(-of.get(r, 0) for of in near), r.arg)
 
-    return in_rows(slot, sorted(ranges, key=key))
+    return array_in_order(slot, sorted(ranges, key=key))
 
 
-def in_rows(slot: int, axes: Sequence[UOp]) -> Access:
+def array_in_order(slot: int, axes: Sequence[UOp]) -> Access:
     """Return a new array with these axes in this order."""
     of, step = dict[UOp, int](), 1
     for r in reversed(axes):
@@ -190,23 +191,23 @@ def in_rows(slot: int, axes: Sequence[UOp]) -> Access:
     return Access(slot, Beginning(), of, None)
 
 
-def _layouts(x: Factors, other: Factors, red: UOp, result: Access, slot: int) -> Iterator[Access]:
+def _operand_layouts(x: Factors, other: Factors, red: UOp, result: Access, slot: int) -> Iterator[Access]:
     """Yield the existing layout of an operand and possible precomputed layouts; BLAS accepts both sides transposed."""
     if (there := _access_of(x, red.dtype)) is not None:
         yield there
     other_access = _access_of(other, red.dtype)
     own, near = x.ranges - {*red.src[1:]}, [result.of, other_access.of if other_access is not None else {}]
-    yield laid_out(slot, x.ranges, [dict.fromkeys(own, 1), *near])
+    yield new_array(slot, x.ranges, [dict.fromkeys(own, 1), *near])
     others = [n for r, n in result.of.items() if r not in x.ranges]
     inner = {r for r in own if others and result.of[r] < min(others)}
     if inner:  # axes that are contiguous in the result come last, after the summed ones
         order = {r: 0 if r in inner else 2 if r in own else 1 for r in x.ranges}
-        yield laid_out(slot, x.ranges, [order, *near])
+        yield new_array(slot, x.ranges, [order, *near])
 
 
 def _access_of(x: Factors, dtype: DType) -> Access | None:
     """Return the operand's access if it is a buffer that has all its axes, else None."""
-    found = array(x.factors[0], dtype) if len(x.factors) == 1 else None
+    found = affine_access(x.factors[0], dtype) if len(x.factors) == 1 else None
     return found if found is not None and found.of.keys() == x.ranges else None
 
 
@@ -244,30 +245,30 @@ def plan(
         return None
     if len(factors) < 2 or len(factors) > FACTORS or not math.isfinite(alpha) or not alpha:
         return None
-    if not always and after >= _most_saved(red, every, over):
+    if not always and after >= _max_saving(red, every, over):
         return None
     best: ProductPlan | None = None
-    result = out or laid_out(slot, red.ranges, [])
-    for a, b in _pairs(factors, sums):
-        ways = _layouts(a, b, red, result, slot + 1), _layouts(b, a, red, result, slot + 2)
+    result = out or new_array(slot, red.ranges, [])
+    for a, b in _groupings(factors, sums):
+        ways = _operand_layouts(a, b, red, result, slot + 1), _operand_layouts(b, a, red, result, slot + 2)
         for places in itertools.product(*map(list, ways)):
             for found in _plan_for_layouts(red, (a, b), places, result, limit, alpha, fixed, (slot + 1, slot + 2)):
                 best = found if best is None or found.cost < best.cost else best
     if best is None or always:
         return best
-    each = _in_kernel(red, best.product.is_vector, bool(best.before), over)
-    kernel = elements(every) * each + sum(_again(x, every) for x, _ in best.before)
+    each = _kernel_cost_each(red, best.product.is_vector, bool(best.before), over)
+    kernel = elements(every) * each + sum(_recompute_cost(x, every) for x, _ in best.before)
     return best if best.cost + after < kernel else None
 
 
-def _most_saved(red: UOp, every: Collection[UOp], over: Sequence[UOp]) -> float:
+def _max_saving(red: UOp, every: Collection[UOp], over: Sequence[UOp]) -> float:
     """Return an upper bound of the cost that BLAS saves for a sum, to skip the search for the best way."""
     if slow_operations(red):
         return math.inf
-    return elements(every) * (_in_kernel(red, True, False, over) - IN_MATRIX) - CALL
+    return elements(every) * (_kernel_cost_each(red, True, False, over) - IN_MATRIX) - CALL
 
 
-def _again(x: Factors, every: Collection[UOp]) -> float:
+def _recompute_cost(x: Factors, every: Collection[UOp]) -> float:
     """Return the cost of the slow operations of an operand that a kernel with these loops recomputes or precomputes."""
     slow = slow_operations(UOp.sink(*x.factors))
     turns = elements(every) // elements(x.ranges)
@@ -275,7 +276,7 @@ def _again(x: Factors, every: Collection[UOp]) -> float:
     return min(slow * TOGETHER * elements(x.ranges) * (turns - 1), copying)
 
 
-def _in_kernel(red: UOp, is_vector: bool, has_before: bool, over: Sequence[UOp]) -> float:
+def _kernel_cost_each(red: UOp, is_vector: bool, has_before: bool, over: Sequence[UOp]) -> float:
     """Return the cost of a multiplication if the sum is left to a kernel with these loops.
 
     It is higher if the sum is a product with a vector, and may be lower if BLAS needs precomputed operands.
@@ -296,15 +297,15 @@ def _in_kernel(red: UOp, is_vector: bool, has_before: bool, over: Sequence[UOp])
 
 def _is_in_windows(u: UOp) -> bool:
     """Return whether the loops around a read visit elements several times, as overlapping windows do."""
-    found = array(u, u.dtype)
-    return found is not None and _overlap(found)
+    found = affine_access(u, u.dtype)
+    return found is not None and _overlaps(found)
 
 
-def _overlap(x: Access) -> bool:
+def _overlaps(x: Access) -> bool:
     return elements(x.of) > 1 + sum(n * (size(r) - 1) for r, n in x.of.items() if n > 0)
 
 
-def apart(red: UOp, value: UOp, to: UOp, slot: int) -> Access | None:
+def array_for_sum(red: UOp, value: UOp, to: UOp, slot: int) -> Access | None:
     """Return where to store a sum that plain loops compute before the rest of `value`, or None to keep one kernel.
 
     Slow operations after each sum run element by element; a separate kernel vectorizes them.
@@ -314,8 +315,8 @@ def apart(red: UOp, value: UOp, to: UOp, slot: int) -> Access | None:
     slow = sum(u.op in kernels.DEAR for u in after)
     if slow * (ALONE - TOGETHER) * elements(red.ranges) <= LAUNCH + transfer_cost(red.ranges):
         return None
-    found = array(to, value.dtype)
-    out = laid_out(slot, red.ranges, [] if found is None else [found.of])
+    found = affine_access(to, value.dtype)
+    out = new_array(slot, red.ranges, [] if found is None else [found.of])
     inner, indices = min(out.of, key=out.of.__getitem__), [u.src[1] for u in after if u.op is Ops.INDEX]
     sums = max(red.src[1:], key=lambda r: r.arg)
     return out if kernels.in_order(indices, inner) and kernels.reduces_in_order(red, sums) else None
@@ -360,23 +361,23 @@ def _plan_for_layouts(
         copying += each / STEPS if _is_fixed(x, fixed) else each
     ways = list[tuple[float, tuple[Multiplication, bool]]]()
     if (found := product(axes, red.dtype, a.place, b.place, result.place, alpha)) is not None:
-        ways.append((_cost_of_product(found[0]), found))
-    if not before and (_overlap(a) or _overlap(b)):  # else a copy is as small as the operand
+        ways.append((_product_cost(found[0]), found))
+    if not before and (_overlaps(a) or _overlaps(b)):  # else a copy is as small as the operand
         other = contraction(axes, red.dtype, a.place, b.place, result.place, alpha)
-        ways += [(_cost_of_contraction(other[0]), other)] if other is not None else []
+        ways += [(_contraction_cost(other[0]), other)] if other is not None else []
     for cost, (p, is_turned) in ways:
         first, second = (b, a) if is_turned else (a, b)
         variable = variables[0] if variables else None
         yield ProductPlan(cost + copying, p, variable, tuple(before), first, second, result)
 
 
-def _cost_of_product(p: Product) -> float:
+def _product_cost(p: Product) -> float:
     calls, work = math.prod(x.size for x in p.loops), p.multiplications
     cost = calls * CALL + work * (IN_VECTOR if p.is_vector else IN_MATRIX)
     return cost + calls * p.k * p.n * TURNED if p.b_is_transposed and not p.a_is_transposed else cost
 
 
-def _cost_of_contraction(p: Contraction) -> float:
+def _contraction_cost(p: Contraction) -> float:
     columns = math.ceil(p.n / COLUMNS) * COLUMNS
     last = p.columns[-1]
     packing = RUN_IN_PANEL / min(last.size, COLUMNS) if last.b == 1 else ELEMENT

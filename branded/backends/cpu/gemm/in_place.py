@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from tinygrad.uop.ops import Ops, UOp
 
-from branded.backends.cpu.gemm.cost import NEW, array, elements, is_plain, size, strides
-from branded.backends.cpu.gemm.recipe import Replacement, is_onto, storing_kernel
+from branded.backends.cpu.gemm.cost import NEW, affine_access, elements, is_plain, size, strides
+from branded.backends.cpu.gemm.recipe import Replacement, storing_kernel, writes_each_once
 from branded.backends.cpu.renderer.kernel_marks import LOOPS
 from branded.backends.cpu.renderer.scatter import (
     PLACES,
@@ -53,13 +53,13 @@ def in_place(ast: UOp, slot: int) -> list[Replacement] | None:
         return None
     store, over = _split_rows(store, over)
     to, value = store.src
-    found = array(to, value.dtype)
-    if found is None or found.slot or not is_onto(found, over):
+    found = affine_access(to, value.dtype)
+    if found is None or found.slot or not writes_each_once(found, over):
         return None
     reads = {
         u for u in value.toposort() if u.op is Ops.INDEX and u.src[0].op is Ops.PARAM and u.src[0].arg.slot == slot
     }
-    if len(reads) != 1 or (own := array(before := next(iter(reads)), to.dtype)) is None or own[1:] != found[1:]:
+    if len(reads) != 1 or (own := affine_access(before := next(iter(reads)), to.dtype)) is None or own[1:] != found[1:]:
         return None
     if value is before:
         return []

@@ -27,7 +27,7 @@ class Matrices(NamedTuple):
     batch: list[OuterAxis]
 
 
-def sorted_out(axes: Iterable[OuterAxis]) -> Matrices | None:
+def axes_by_role(axes: Iterable[OuterAxis]) -> Matrices | None:
     """Return the axes by role, or None if an axis has no role in a matrix multiplication."""
     matrices = Matrices([], [], [], [])
     kinds = {(True, False, True): 0, (False, True, True): 1, (True, True, False): 2, (True, True, True): 3}
@@ -59,7 +59,7 @@ def product(
     axes: Iterable[OuterAxis], dtype: DType, a: Beginning, b: Beginning, out: Beginning, alpha: float
 ) -> tuple[Product, bool] | None:
     """Return the product with most work per call and whether its operands are swapped; None if no BLAS call fits."""
-    if (matrices := sorted_out(axes)) is None or any(s < 0 for group in matrices for axis in group for s in axis[1:]):
+    if (matrices := axes_by_role(axes)) is None or any(s < 0 for group in matrices for axis in group for s in axis[1:]):
         return None
     best: tuple[Product, bool] | None = None
     for m, n, k in itertools.product(*(group or [ONE] for group in matrices[:3])):
@@ -69,11 +69,11 @@ def product(
             continue
         # summed axes go innermost, so the result stays in the cache
         loops = tuple(sorted(loops, key=lambda x: -x.out))
-        unturned = _one((m, n, k), loops, dtype, a, b, out, alpha)
+        unturned = _product_of_sides((m, n, k), loops, dtype, a, b, out, alpha)
         sides, swapped = (tuple(map(_swap_operands, axes)) for axes in ((n, m, k), loops))
-        turned = _one(sides, swapped, dtype, b, a, out, alpha)
+        turned = _product_of_sides(sides, swapped, dtype, b, a, out, alpha)
         for candidate, is_turned in ((unturned, False), (turned, True)):
-            if candidate is not None and (best is None or _inside(candidate) > _inside(best[0])):
+            if candidate is not None and (best is None or _work_per_call(candidate) > _work_per_call(best[0])):
                 best = candidate, is_turned
     return best
 
@@ -82,11 +82,11 @@ def _swap_operands(x: OuterAxis) -> OuterAxis:
     return OuterAxis(x.size, x.b, x.a, x.out)
 
 
-def _inside(p: Product) -> int:
+def _work_per_call(p: Product) -> int:
     return p.m * p.n * p.k
 
 
-def _one(
+def _product_of_sides(
     sides: Sequence[OuterAxis],
     loops: tuple[OuterAxis, ...],
     dtype: DType,
@@ -96,14 +96,14 @@ def _one(
     alpha: float,
 ) -> Product | None:
     m, n, k = sides
-    first = _leading(m.size, k.size, m.a, k.a)
+    first = _leading_dimension(m.size, k.size, m.a, k.a)
     if first is None:
         return None
     lda, a_is_transposed = first
     if n.size == 1:
         steps = (max(k.b, 1), max(m.out, 1))
         return Product(dtype, m.size, 1, k.size, lda, *steps, a_is_transposed, False, True, a, b, out, alpha, loops)
-    second, third = _leading(k.size, n.size, k.b, n.b), _leading(m.size, n.size, m.out, n.out)
+    second, third = _leading_dimension(k.size, n.size, k.b, n.b), _leading_dimension(m.size, n.size, m.out, n.out)
     if m.size == 1 or second is None or third is None or third[1]:
         return None
     (ldb, b_is_transposed), ldc = second, third[0]
@@ -112,7 +112,7 @@ def _one(
     )
 
 
-def _leading(rows: int, columns: int, down: int, right: int) -> tuple[int, bool] | None:
+def _leading_dimension(rows: int, columns: int, down: int, right: int) -> tuple[int, bool] | None:
     """Return the leading dimension of a matrix and whether it is transposed; None if neither axis is contiguous."""
     if (columns == 1 or right == 1) and (rows == 1 or down >= columns):
         return (down if rows > 1 else columns), False

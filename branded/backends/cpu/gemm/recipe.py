@@ -17,10 +17,10 @@ from branded.backends.cpu.gemm.cost import (
     SHARE,
     SMALL,
     Access,
-    apart,
-    array,
+    affine_access,
+    array_for_sum,
     elements,
-    laid_out,
+    new_array,
     plan,
     size,
     transfer_cost,
@@ -83,38 +83,40 @@ class RecipeBuilder:
         self.buffers: list[tuple[int, int, DType]] = []
         self.new: dict[UOp, UOp] = {}
         self.readers: dict[UOp, list[UOp]] = {}
+        self.reds = [u for u in value.toposort() if u.op is Ops.REDUCE]
         for u in value.toposort():
             for s in u.src:
                 self.readers.setdefault(s, []).append(u)
-        found = array(to, value.dtype)
-        self.whole = found if found is not None and not is_read and is_onto(found, over) else None
+        found = affine_access(to, value.dtype)
+        self.whole = found if found is not None and not is_read and writes_each_once(found, over) else None
         """The kernel's output if sums may go there directly: each element is stored once and never read."""
 
     def build(self, has_blas: bool) -> Recipe | None:
-        op, added = self._added()
-        reds = [u for u in self.value.toposort() if u.op is Ops.REDUCE and u not in added]
+        op, direct = self._direct_selections()
+        reds = [u for u in self.reds if u not in direct]
         for i, u in enumerate([f for red in reds if is_sum_of_products(red) for f in cost.factors_of(red.src[0])]):
             if (found := padding_of(u)) is not None and len(self.new) < self.room:
                 self._pad(u, found, NEW + 3 * len(reds) + i)
         for i, red in enumerate(reds):
-            if len(self.new) >= self.room or self._selected(red, NEW + 3 * i):
+            if len(self.new) >= self.room or self._reduce_selected(red, NEW + 3 * i):
                 continue
             if is_sum_of_products(red) and has_blas:
-                self._one(red, NEW + 3 * i)
-        for compute_first in (self._apart, self._before, self._terms, self._columns):
-            if not self.parts and not self.new and not added and not self.always:
+                self._multiply_by_blas(red, NEW + 3 * i)
+        others = self._store_sum_first, self._precompute_slow_values, self._reduce_stored_terms, self._reduce_columns
+        for compute_first in others if not direct and not self.always else ():
+            if not self.parts and not self.new:
                 compute_first()
-        if not self.parts and not self.new and not added:
-            return self._in_segments()
-        others = [u for u in self.value.split_uop(op) if u not in added] if added else [self.value]
-        value = functools.reduce(lambda x, y: x.alu(op, y), others) if others else _first_value(added[0])
+        if not self.parts and not self.new and not direct:
+            return self._split_concatenation()
+        rest = [u for u in self.value.split_uop(op) if u not in direct] if direct else [self.value]
+        value = functools.reduce(lambda x, y: x.alu(op, y), rest) if rest else _first_value(direct[0])
         if self.new.get(value) is not self.to:
             self.parts.append(storing_kernel(self.to, self._with_new(value), sorted(self.over, key=lambda r: r.arg)))
-        for red in added:
-            self._add_selected(red, selection(self._with_new(red)), self.to)
+        for red in direct:
+            self._combine_selected(red, selection(self._with_new(red)), self.to)
         return Recipe(tuple(self.parts), tuple(self.buffers))
 
-    def _added(self) -> tuple[Ops, list[UOp]]:
+    def _direct_selections(self) -> tuple[Ops, list[UOp]]:
         """Return the reductions of selected entries that go directly to the output, and the operation that adds them.
 
         The output first gets the other terms of the sum, or the other factors, or the other values of the maximum.
@@ -123,13 +125,13 @@ class RecipeBuilder:
         if self.whole is None or op not in (Ops.ADD, Ops.MUL, Ops.MAX):
             return op, []
         terms = list(self.value.split_uop(op))
-        added = [u for u in terms if u.op is Ops.REDUCE and u.arg[0] is op and self._is_added(u, terms)]
-        if added:
+        direct = [u for u in terms if u.op is Ops.REDUCE and u.arg[0] is op and self._is_direct_selection(u, terms)]
+        if direct:
             self.whole = None
-        return op, added
+        return op, direct
 
-    def _is_added(self, red: UOp, terms: Sequence[UOp]) -> bool:
-        if red.dtype != self.value.dtype or frozenset(red.ranges) != frozenset(self.over):
+    def _is_direct_selection(self, red: UOp, terms: Sequence[UOp]) -> bool:
+        if red.dtype != self.value.dtype or not self._is_over_all(red):
             return False
         if sum(red in u.backward_slice_with_self for u in terms) > 1:
             return False
@@ -139,11 +141,11 @@ class RecipeBuilder:
         out: UOp = u.substitute(self.new)
         return out
 
-    def _one(self, red: UOp, slot: int) -> None:
+    def _multiply_by_blas(self, red: UOp, slot: int) -> None:
         """Compute a sum of products by BLAS if that is faster."""
-        is_whole = frozenset(red.ranges) == frozenset(self.over) and red.dtype == self.value.dtype
-        result, by = self._scaled(red)
-        is_whole &= result is self.value or not self._reads_beside()
+        is_whole = self._is_over_all(red) and red.dtype == self.value.dtype
+        result, by = self._with_scale(red)
+        is_whole &= result is self.value or not self._reads_written_index()
         now, later = self._with_new(red), LAUNCH + transfer_cost(red.ranges)
         after = 0.0 if result is self.value else later
         options = slot, self.limit, self.over, self.always, self.fixed
@@ -157,112 +159,99 @@ class RecipeBuilder:
             if x.slot >= NEW and x.slot not in self.sizes:
                 self._add_buffer(x, red.dtype)
         for operand, x in found.before:
-            self._store(x, operand.value, red.dtype)
+            self._store(x, operand.value)
         self.parts.append(Replacement(blas.call(found.product, found.variable), (out.slot, found.a.slot, found.b.slot)))
-        self.new[result] = self.to if out is self.whole else self._at(out, red.dtype)
+        self.new[result] = self.to if out is self.whole else self._read(out, red.dtype)
         if out is self.whole:
             self.whole = None
 
     def _pad(self, u: UOp, found: Padded, slot: int) -> None:
         """Store the padded array whose windows a factor reads."""
-        x = cost.in_rows(slot, list(found.place))
-        if elements(x.of) * u.dtype.itemsize > self.limit:
-            return
-        self._add_buffer(x, u.dtype)
-        self.new[u] = self._store(x, found.value, u.dtype).substitute(found.place)
+        if (at := self._store_new(cost.array_in_order(slot, list(found.place)), found.value)) is not None:
+            self.new[u] = at.substitute(found.place)
 
-    def _selected(self, red: UOp, slot: int) -> bool:
+    def _reduce_selected(self, red: UOp, slot: int) -> bool:
         """Compute a reduction that selects entries by an index from these entries alone; return whether it is one."""
         if (found := selection(self._with_new(red))) is None:
             return False
         if not found.places:
             self.new[red] = found.entry
             return True
-        self._add_buffer(x := laid_out(slot, red.ranges), red.dtype)
-        to = self._store(x, _first_value(red), red.dtype)
-        self._add_selected(red, found, to)
+        self._add_buffer(x := new_array(slot, red.ranges), red.dtype)
+        to = self._store(x, _first_value(red))
+        self._combine_selected(red, found, to)
         self.new[red] = to
         return True
 
-    def _add_selected(self, red: UOp, found: Selection | None, to: UOp) -> None:
+    def _combine_selected(self, red: UOp, found: Selection | None, to: UOp) -> None:
         """Add the selected entries of a reduction to an array."""
         assert found is not None
         entry = found.entry
         for u in values_of_scatter(entry, found.loops)[: self.room]:
-            x = laid_out(3 * NEW + len(self.buffers), u.ranges)
-            if elements(x.of) * u.dtype.itemsize <= self.limit:
-                self._add_buffer(x, u.dtype)
-                entry = entry.substitute({u: self._store(x, u, u.dtype)})
+            if (at := self._store_new(new_array(3 * NEW + len(self.buffers), u.ranges), u)) is not None:
+                entry = entry.substitute({u: at})
         at = to.substitute(found.places)
         now = stored_value(found, at, at.alu(red.arg[0], entry))
         self.parts.append(storing_kernel(at, now, found.loops, (LOOPS,)))
 
-    def _apart(self) -> None:
+    def _store_sum_first(self) -> None:
         """Store a sum of plain loops first if the operations on it are slow within those loops."""
-        reds = [u for u in self.value.toposort() if u.op is Ops.REDUCE]
-        if len(reds) != 1 or not is_sum_of_products(red := reds[0]) or frozenset(red.ranges) != frozenset(self.over):
+        if len(self.reds) != 1 or not is_sum_of_products(red := self.reds[0]) or not self._is_over_all(red):
             return
-        if elements(self.over) * red.dtype.itemsize > self.limit:
-            return
-        if (x := apart(red, self.value, self.to, NEW)) is not None:
-            self._add_buffer(x, red.dtype)
-            self.new[red] = self._store(x, red, red.dtype)
+        if (x := array_for_sum(red, self.value, self.to, NEW)) is not None and (
+            at := self._store_new(x, red)
+        ) is not None:
+            self.new[red] = at
 
-    def _before(self) -> None:
+    def _precompute_slow_values(self) -> None:
         """Precompute slow values that each turn of a loop would recompute."""
         for i, u in enumerate(recomputed_values(self.value, self.over, self.limit)[: self.room]):
-            x = laid_out(NEW + i, u.ranges)
-            if elements(x.of) * u.dtype.itemsize > self.limit:
-                continue
-            self._add_buffer(x, u.dtype)
-            self.new[u] = self._store(x, u, u.dtype)
+            if (at := self._store_new(new_array(NEW + i, u.ranges), u)) is not None:
+                self.new[u] = at
 
-    def _terms(self) -> None:
+    def _reduce_stored_terms(self) -> None:
         """Store the terms of a reduction if they are gathered, and reduce them in groups of rows."""
-        reds = [u for u in self.value.toposort() if u.op is Ops.REDUCE]
-        for red in reds:
-            order = terms_order(red, self.over) if frozenset(red.ranges) == frozenset(self.over) else None
-            if order is not None and elements(order) * red.dtype.itemsize <= self.limit:
-                self._add_buffer(x := cost.in_rows(2 * NEW, order), red.dtype)
-                now = red.replace(src=(self._store(x, red.src[0], red.dtype), *red.src[1:]))
-                self._in_groups(now)
+        for red in filter(self._is_over_all, self.reds):
+            if (order := terms_order(red, self.over)) is None:
+                continue
+            if (at := self._store_new(cost.array_in_order(2 * NEW, order), red.src[0])) is not None:
+                now = red.replace(src=(at, *red.src[1:]))
+                self._reduce_in_groups(now)
                 self.new[red] = self.new.pop(now, now)
                 return
 
-    def _columns(self) -> None:
+    def _reduce_columns(self) -> None:
         """Compute column sums in groups of rows."""
-        reds = [u for u in self.value.toposort() if u.op is Ops.REDUCE]
-        others = {red for red in reds if frozenset(red.ranges) != frozenset(self.over)}
-        reds = [red for red in reds if others.isdisjoint(red.backward_slice_with_self)]
+        others = {red for red in self.reds if not self._is_over_all(red)}
+        reds = [red for red in self.reds if others.isdisjoint(red.backward_slice_with_self)]
         for i, red in enumerate(reds[: self.room]):
             if (order := memory_order(red, self.over)) is None:
-                self._in_groups(red)
-            elif elements(order) * red.dtype.itemsize <= self.limit:
-                self._add_buffer(x := cost.in_rows(NEW + i, order), red.dtype)
-                self.new[red] = self._store(x, red, red.dtype)
+                self._reduce_in_groups(red)
+            elif (at := self._store_new(cost.array_in_order(NEW + i, order), red)) is not None:
+                self.new[red] = at
 
-    def _in_groups(self, red: UOp) -> None:
+    def _reduce_in_groups(self, red: UOp) -> None:
         now, over, merged = merge_loops(red, self.over)
         before = len(self.parts)
         while (found := some_rows(now, over)) is not None:
-            x = cost.in_rows(NEW + len(self.parts), found.loops)
+            x = cost.array_in_order(NEW + len(self.parts), found.loops)
             if elements(x.of) * now.dtype.itemsize > self.limit:
                 break
             self._add_buffer(x, now.dtype)
-            at = self._at(x, now.dtype)
+            at = self._read(x, now.dtype)
             for part in found.parts:
                 self.parts.append(storing_kernel(at.substitute(part.places), part.value, part.loops))
             now = now.replace(src=(at, *found.left)) if found.left else at
         if len(self.parts) > before:
             self.new[red] = now.substitute(merged)
 
-    def _in_segments(self) -> Recipe | None:
+    def _split_concatenation(self) -> Recipe | None:
         """Return a kernel for each piece of a concatenation if that is faster."""
         found = [] if self.whole is None or self.always else segments(self.to, self.value, self.over)
         parts = [storing_kernel(x.to, x.value, sorted(x.over, key=lambda r: r.arg)) for x in found]
         return Recipe(tuple(parts), ()) if parts else None
 
-    def _scaled(self, red: UOp) -> tuple[UOp, float]:
+    def _with_scale(self, red: UOp) -> tuple[UOp, float]:
         """Return the value for BLAS to compute: the sum, or the sum times a constant if that is its only use."""
         readers = self.readers.get(red, [])
         if red is not self.value and len(readers) == 1 and readers[0].op is Ops.MUL:
@@ -271,7 +260,7 @@ class RecipeBuilder:
                 return readers[0], float(other.val)
         return red, 1.0
 
-    def _reads_beside(self) -> bool:
+    def _reads_written_index(self) -> bool:
         """Return whether an input is read at the index being written; a donated input may share the output's memory."""
         return any(
             u.op is Ops.INDEX and u is not self.to and u.src[1:] == self.to.src[1:] for u in self.value.toposort()
@@ -282,13 +271,24 @@ class RecipeBuilder:
         self.limit -= self.sizes[x.slot] * dtype.itemsize
         self.buffers.append((x.slot, self.sizes[x.slot], dtype))
 
-    def _store(self, x: Access, value: UOp, dtype: DType) -> UOp:
-        """Compute a value into a new array first, and return it as read from there."""
-        at = self._at(x, dtype)
+    def _is_over_all(self, red: UOp) -> bool:
+        """Return whether a reduction has a value for each element that the kernel stores."""
+        return frozenset(red.ranges) == frozenset(self.over)
+
+    def _store_new(self, x: Access, value: UOp) -> UOp | None:
+        """Add a buffer for a new array and store a value there first, or return None if the buffer is too large."""
+        if elements(x.of) * value.dtype.itemsize > self.limit:
+            return None
+        self._add_buffer(x, value.dtype)
+        return self._store(x, value)
+
+    def _store(self, x: Access, value: UOp) -> UOp:
+        """Compute a value into an array first, and return it as read from there."""
+        at = self._read(x, value.dtype)
         self.parts.append(storing_kernel(at, value, sorted(x.of, key=x.of.__getitem__, reverse=True)))
         return at
 
-    def _at(self, x: Access, dtype: DType) -> UOp:
+    def _read(self, x: Access, dtype: DType) -> UOp:
         index = UOp.const(x.place.offset)
         for r, n in x.of.items():
             index = index + r * n
@@ -296,7 +296,7 @@ class RecipeBuilder:
         return out
 
 
-def is_onto(x: Access, over: Sequence[UOp]) -> bool:
+def writes_each_once(x: Access, over: Sequence[UOp]) -> bool:
     """Return whether each step of the loops writes to a different index."""
     reach = 1
     for r, n in sorted(x.of.items(), key=lambda item: item[1]):
