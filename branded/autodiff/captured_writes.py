@@ -33,7 +33,7 @@ class CapturedWrites:
         self._states: dict[_Write, Tensor] = {}
         """Written values, as tensors: tinygrad updates their UOps when it realizes a write."""
 
-    def written(self, us: Sequence[UOp]) -> list[UOp]:
+    def writes_in(self, us: Sequence[UOp]) -> list[UOp]:
         """Return the writes into captured memory in the graphs of `us`."""
         graph = UOp(Ops.SINK, src=tuple(us)).toposort(enter_calls=False)
         return [u for u in graph if u.op is Ops.AFTER and aliasing.root(u) in self.memory]
@@ -43,7 +43,9 @@ class CapturedWrites:
         apart = {*map(id, but)}
         with LOCK:
             live = [t for t in living_tensors() if id(t) not in apart]
-            affected = [t for t in live if is_differentiated(t.uop) and not is_tagged(t.uop) and self.written([t.uop])]
+            affected = [
+                t for t in live if is_differentiated(t.uop) and not is_tagged(t.uop) and self.writes_in([t.uop])
+            ]
             us = new([t.uop for t in affected])
             self.follow(us)
             for t, u in zip(affected, self.now(us), strict=True):
@@ -51,13 +53,13 @@ class CapturedWrites:
 
     def follow(self, us: Sequence[UOp]) -> None:
         """Remember the captured writes in the graphs of `us`, except writes that are already known."""
-        self._states = {_which(u): tensor(u) for u in self.written(us)} | self._states
+        self._states = {_which(u): tensor(u) for u in self.writes_in(us)} | self._states
 
     def now(self, us: Sequence[UOp]) -> list[UOp]:
         """Replace each remembered write by its current UOp, also where a derivative has rewritten it."""
         if not self._states:
             return list(us)
-        states = {u: self._states.get(_which(u)) for u in self.written(us)}
+        states = {u: self._states.get(_which(u)) for u in self.writes_in(us)}
         return replace_ops(us, lambda _: None, at={u: t.uop for u, t in states.items() if t is not None})
 
 

@@ -110,7 +110,7 @@ def _call(f: Callable[..., Any], policy: str, args: tuple[Any, ...], kwargs: dic
     written_value = dict[UOp, UOp]()
     if outside.memory:  # other tensors can read the written values: the body takes them as arguments
         done = functools.partial(replace_ops, new=in_place_of(level, [p.src[0] for p in places]))
-        writes = outside.written(ys)
+        writes = outside.writes_in(ys)
         outside.follow(done(writes))
         outside.settle(done)
         written_value |= zip(writes, outside.now(done(writes)), strict=True)

@@ -193,7 +193,7 @@ class Host(Primitive):
         """Return the same function with more leading axes."""
         return self._with((*(Axis(b.name, b.size) for b in row), *self.axes), self.is_guarded)
 
-    def guarded(self) -> Host:
+    def with_flag(self) -> Host:
         """Return the same function with a flag as its first argument."""
         return self._with(self.axes, True)
 
@@ -209,7 +209,7 @@ class Host(Primitive):
         if not self.can_fail or (self.is_effect and not effects):
             return None
         if not self.is_guarded:
-            return _call(self.guarded(), _result_types(u), [flag, *u.src[1:]], results(u)[0].device)
+            return _call(self.with_flag(), _result_types(u), [flag, *u.src[1:]], results(u)[0].device)
         return u.replace(src=(u.src[0], u.src[1] & against(flag, u.src[1]), *u.src[2:]))
 
     @property

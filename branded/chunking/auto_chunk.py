@@ -34,10 +34,10 @@ class Chunks:
     def of(self, chunk: int) -> Footprint:
         """Return the footprint of one chunk, traced once for each size."""
         if chunk not in self.known:
-            self.known[chunk] = dry_run(lambda: self._seen(chunk))
+            self.known[chunk] = dry_run(lambda: self._measure(chunk))
         return self.known[chunk]
 
-    def _seen(self, chunk: int) -> Footprint:
+    def _measure(self, chunk: int) -> Footprint:
         results, self.inner = self.run(chunk)
         return footprint([y.uop for y in results])
 

@@ -66,11 +66,11 @@ class Executable:
         """Return the program after compiling it, if it is new, and realizing the tensors that it captures."""
         for ref, u in self.outside:
             if (t := ref()) is not None and t.uop is not u:
-                self._written()
+                self._realize_captured()
                 break
         return self.run or self._compile()
 
-    def _written(self) -> None:
+    def _realize_captured(self) -> None:
         """Realize the pending writes into tensors that the function captures."""
         there = [t for ref, _ in self.outside if (t := ref()) is not None]
         Tensor.realize(*there)
@@ -123,7 +123,7 @@ class _Compiled:
         default = canonicalize_device(None)
         if _can_fail(leaves):
             donated = ()  # if the call fails, the caller must still have the unchanged arguments
-        self.empty = {i: _nothing(u) for i, u in enumerate(leaves) if 0 in u.shape}
+        self.empty = {i: _empty_result(u) for i, u in enumerate(leaves) if 0 in u.shape}
         full = [u for u in leaves if 0 not in u.shape]
         self.results = [Result(u.shape, u.dtype, u.device or default) for u in full]
         # an empty parameter gets a placeholder buffer that is never read
@@ -137,13 +137,13 @@ class _Compiled:
         self.inputs = [ProgramInput(p, self.linear.alignment) for p in params]
         self.plan: native.Plan | PythonExecutor | None = None
         self.fixed: list[Known] = []
-        self.reused = self._reused(params, donated)
+        self.reused = self._find_reusable(params, donated)
         """The argument whose memory a result may reuse, by the index of the result."""
         self.graphed: UOp | None = None
         if full:
             self._lay_out()
 
-    def _reused(self, params: Sequence[UOp], donated: Sequence[int]) -> dict[int, int]:
+    def _find_reusable(self, params: Sequence[UOp], donated: Sequence[int]) -> dict[int, int]:
         reused = dict[int, int]()
         for j, r in enumerate(self.results):
             for i in donated:
@@ -279,7 +279,7 @@ def _constants(us: Sequence[UOp]) -> dict[UOp, UOp]:
     return memory | {u: _realize_copy(u) for u in copies if u not in memory}
 
 
-def _nothing(u: UOp) -> UOp:
+def _empty_result(u: UOp) -> UOp:
     """Return an empty result in memory, because the graph of `u` may refer to the arguments."""
     return _realize_copy(Tensor.empty(u.shape, dtype=u.dtype, device=u.device).uop)
 

@@ -211,7 +211,7 @@ class Jitted:
         except TypeError:
             raise self._not_hashable(args, kwargs) from None
         if program is not last or program is None:
-            program = self._used(program or self._traced(key, args, kwargs, donors))
+            program = self._mark_used(program or self._trace(key, args, kwargs, donors))
         # bind the buffers, run the kernels, and wrap the results
         with LOCK:
             executable = program.run.ready()
@@ -271,7 +271,7 @@ class Jitted:
         return options
 
     @disable_gc()  # traced graphs stay alive, and garbage collection would scan them again and again
-    def _traced(
+    def _trace(
         self, key: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any], donated: Iterable[int]
     ) -> _Program:
         """Trace and keep a new program for these arguments."""
@@ -291,7 +291,7 @@ class Jitted:
         self.traces += 1
         return program
 
-    def _used(self, program: _Program) -> _Program:
+    def _mark_used(self, program: _Program) -> _Program:
         """Mark a program as used now, and drop the least recently used ones."""
         self._last, program.used = program, next(_uses)
         while len(self._programs) > PROGRAMS:

@@ -78,7 +78,7 @@ class Linear:
     in_place: frozenset[int]
     """Which of the `pairs` of `schedule` are updated in place."""
 
-    def bound(self, buffers: Sequence[UOp], ctx: Any) -> Callable[[int], None]:
+    def bind(self, buffers: Sequence[UOp], ctx: Any) -> Callable[[int], None]:
         """Return a function of the step index that replays the calls on these buffers."""
         runs = [self._one(call, tuple(buffers), ctx) for call in self.linear.src]
         if len(runs) == 1:

@@ -108,14 +108,14 @@ def _by_hand(
     loop: Loop, step: LoopStep, turns: Sequence[tuple[list[UOp], list[UOp]]], rest: list[UOp], ctx: Any
 ) -> int:
     """Replay the loop from Python, on any device, and return the number of steps that ran."""
-    runs = [step.graph.bound([*to, *src, *rest], ctx) for to, src in turns]
+    runs = [step.graph.bind([*to, *src, *rest], ctx) for to, src in turns]
     if isinstance(loop, Scan):
         n = loop.length
         for k, i in enumerate(range(n - 1, -1, -1) if loop.reverse else range(n)):
             runs[turn_of(k, n)](i)
         return n
     assert step.test is not None
-    tests = [step.test.bound([step.flag, *src, *rest], ctx) for _, src in turns]
+    tests = [step.test.bind([step.flag, *src, *rest], ctx) for _, src in turns]
     k = 0
     while True:
         which = turn_of(k, 1)

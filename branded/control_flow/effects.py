@@ -96,11 +96,11 @@ def perform(us: Sequence[UOp]) -> list[UOp]:
     """Evaluate the values now."""
     done = batch_values(us)
     untagged = replace_ops([x.uop for x in done], untag)
-    return [enter_all(u, x.row) for u, x in zip(_worked_out(untagged), done, strict=True)]
+    return [enter_all(u, x.row) for u, x in zip(_materialize(untagged), done, strict=True)]
 
 
 @in_engine
-def _worked_out(us: Sequence[UOp]) -> list[UOp]:
+def _materialize(us: Sequence[UOp]) -> list[UOp]:
     """Materialize the values.
 
     tinygrad's `realize` renames evaluated UOps in the graphs of all tensors, but not in graphs held by an active

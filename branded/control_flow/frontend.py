@@ -82,9 +82,9 @@ def _trace_steps(
         outputs = all_carried(pair[1], f"{api_name}: the output")
         for y in outputs:
             tree.check_fits(y, y.dtype, f"{api_name}: the output")
-        return pair[1], [*state.checked(pair[0]), *outputs]
+        return pair[1], [*state.check_carry(pair[0]), *outputs]
 
-    return state.traced(body, entries)
+    return state.trace_until_settled(body, entries)
 
 
 def _in_steps(
@@ -177,8 +177,8 @@ def run_while(api_name: str, cond_fun: Callable[[Any], Any], body_fun: Callable[
                 f"{api_name}: the condition is {tree.outline(go)}, not a scalar bool",
                 fix="return a scalar bool: use a comparison, .any() or .all()",
             )
-        return None, [*state.checked(new), go]
+        return None, [*state.check_carry(new), go]
 
-    traced = state.traced(body, goes_on=True)
+    traced = state.trace_until_settled(body, goes_on=True)
     finals = with_effect(api_name, traced, WhileLoop(state.carries(traced), traced.leaves[-1]))
     return state.last([tensor(x) for x in finals])

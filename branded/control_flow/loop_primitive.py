@@ -146,7 +146,7 @@ class Loop(Primitive):
 
     def predicated(self, u: UOp, flag: UOp, effects: bool) -> UOp | None:
         """Predicate the step, so that it is safe where the flag is false."""
-        step = self.opened(u)
+        step = self.step_of(u)
         old = [*step.nexts, *step.outs]
         new = predicate(old, flag, effects=effects)
         args = self.cut(u.src[1:])
@@ -173,7 +173,7 @@ class Loop(Primitive):
         """Split a sequence with one entry for each argument into carries, inputs, constants and gate."""
         return split_arguments(xs, self.carries, self.inputs, self.gated)
 
-    def opened(self, u: UOp) -> Step:
+    def step_of(self, u: UOp) -> Step:
         """Return the step of a call over new parameters."""
         n, m = self.carries, self.inputs
         old = {p.arg.slot: p for p in self.params()}
@@ -224,7 +224,7 @@ class ForAll(NamedTuple):
     known: dict[UOp, UOp]
     """The values of parameters that are the same for all steps and examples."""
 
-    def carried(self, args: Args[Batched], nexts: Iterable[UOp]) -> list[Carry]:
+    def batched_carries(self, args: Args[Batched], nexts: Iterable[UOp]) -> list[Carry]:
         every = zip(self.carries, args.carries, self.rows, nexts, strict=True)
         return [Carry(p, full(a, row), x) for p, a, row, x in every]
 

@@ -47,9 +47,9 @@ class Scan(Loop):
     def batch(self, u: UOp, run: BatchingRun, args: Sequence[Batched]) -> Bundle:
         """Batch the step: vmap(scan(step))(xs) = scan(vmap(step))(xs), with the steps in front of the brands."""
         parts = self.cut(args)
-        new = self.for_all(self.opened(u), parts, run)
+        new = self.for_all(self.step_of(u), parts, run)
         finals, ys = scan(
-            new.carried(parts, (full(x, row) for x, row in pairs(new.nexts, new.rows))),
+            new.batched_carries(parts, (full(x, row) for x, row in pairs(new.nexts, new.rows))),
             [Input(w, _steps_first(a)) for w, a in pairs(new.inputs, parts.inputs)],
             [x.uop for x in new.outs],
             self.length,
@@ -62,7 +62,7 @@ class Scan(Loop):
 
     def jvp(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         """Build one scan over values and tangents."""
-        step, args, ts = self.opened(u), self.cut(u.src[1:]), self.cut(tangents)
+        step, args, ts = self.step_of(u), self.cut(u.src[1:]), self.cut(tangents)
         moved = [(x, like(x), d) for x, d in pairs(step.params.inputs, ts.inputs) if d is not None]
         dcarries, dys = moved_carries(step, args, ts, {x: dx for x, dx, _ in moved})
         finals, ys = scan(
@@ -88,7 +88,7 @@ class Scan(Loop):
 
         A constant of the loop has the sum of its cotangents over all steps, which is an additional carry.
         """
-        step, args, n, m = self.opened(u), self.cut(u.src[1:]), self.carries, self.inputs
+        step, args, n, m = self.step_of(u), self.cut(u.src[1:]), self.carries, self.inputs
         wanted = self._wanted(u, needed)
         cts = {i: ct for i, ct in enumerate(cotangents[n:]) if ct is not None and is_float(step.outs[i])}
         ct_next = [like(step.params.carries[i]) for i in wanted.carries]
@@ -148,7 +148,7 @@ class Scan(Loop):
 
     def in_reverse(self, u: UOp, moved: Set[int]) -> list[UOp] | None:
         """Return the results of the loop in which functions have their reverse-mode forms; None if none has one."""
-        new = self._step_in_reverse(self.opened(u), self._wanted(u, moved))
+        new = self._step_in_reverse(self.step_of(u), self._wanted(u, moved))
         return None if new is None else self._run(new, self.cut(u.src[1:]), [])[0]
 
     def _residuals(self, u: UOp, step: Step, args: Args[UOp], values: Sequence[UOp]) -> list[UOp]:

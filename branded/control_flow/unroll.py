@@ -92,7 +92,7 @@ def _in_blocks(
             if not _is_pair(out) or _types(out[0]) != _types(init):
                 return scan(f, init, xs, steps, reverse)  # the scan reports the problem
             last = all_carried(out[0], f"{api_name}: the carry")
-            if state.settled([t.uop for t in last], state.rows):
+            if state.settle_types([t.uop for t in last], state.rows):
                 break
         carry, ys = state.last(last), tree.map(lambda y: y.cast(strong_dtype(y.dtype)), out[1])
     else:

@@ -40,7 +40,7 @@ class While(Loop):
             go     (True, True)    (True, False)    (False, False): the end
             c      (3, 9)          (6, 18)          (12, 18): the second is done, and is not doubled
         """
-        step, parts = self.opened(u), self.cut(args)
+        step, parts = self.step_of(u), self.cut(args)
         # a done example still computes values that it discards, and a division by zero would stop all examples
         new = self.for_all(step._replace(nexts=predicate(step.nexts, step.outs[0], effects=True)), parts, run)
         nexts, (go,) = [full(x, row) for x, row in pairs(new.nexts, new.rows)], new.outs
@@ -55,12 +55,12 @@ class While(Loop):
             carried = zip(nexts, new.carries, new.rows, strict=True)
             nexts = [_align_flags(go, row, w.shape).where(x, w) for x, w, row in carried]
             flag = reduce_axes(flag, Ops.MAX, tuple(range(len(go.row))))
-        finals = while_loop(new.carried(parts, nexts), flag, new.known, self.gate(parts))
+        finals = while_loop(new.batched_carries(parts, nexts), flag, new.known, self.gate(parts))
         return Bundle(UOp.maketuple(*finals), tuple(new.rows))
 
     def jvp(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         """Build one loop over values and tangents."""
-        step, args, n = self.opened(u), self.cut(u.src[1:]), self.carries
+        step, args, n = self.step_of(u), self.cut(u.src[1:]), self.carries
         dcarries, _ = moved_carries(step._replace(outs=[]), args, self.cut(tangents), {})
         finals = while_loop(
             [*map(Carry, step.params.carries, args.carries, step.nexts), *(c for c in dcarries if c is not None)],

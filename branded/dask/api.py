@@ -102,7 +102,7 @@ def _run_distributed(
     operands = tuple(tree.rebuild(x, new) for x in args), {k: tree.rebuild(x, new) for k, x in kwargs.items()}
     name = getattr(f, "__name__", "")
     name = f"vmap-{name}" if name.isidentifier() else "vmap"
-    return Builder(plan, pickle_program((f, options, *operands), "dask.vmap"), name, out).built()
+    return Builder(plan, pickle_program((f, options, *operands), "dask.vmap"), name, out).build()
 
 
 class _OnArrays:

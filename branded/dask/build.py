@@ -31,7 +31,7 @@ class Builder:
         self.payload = delayed(payload, name=f"{name}-program-{payload.digest}", traverse=False)
         self.exchanged: list[Any] = []
 
-    def built(self) -> Any:
+    def build(self) -> Any:
         """Return the tree of results, with a dask array for each result that varies over a loop."""
         for number, it in enumerate(self.plan.exchanges_):
             self.exchanged.append(self._exchange(number, it))

@@ -79,7 +79,7 @@ def explain_call(
     names = [argument(f, i) or f"argument {i + 1}" for i in range(len(args))]
     paths = [p for i, a in enumerate(args) if i not in static_argnums for p in tree.paths(a, names[i])]
     paths += [p for k, a in kwargs.items() for p in tree.paths(a, k)]
-    return Explained(f, expr, expr._given(tuple(args), kwargs), paths, axes, limit)
+    return Explained(f, expr, expr._argument_leaves(tuple(args), kwargs), paths, axes, limit)
 
 
 def note_many_steps(api_name: str, program: Program) -> None:
@@ -137,7 +137,7 @@ class Explained:
         """Return the value of each variable for all examples, with one leading axis for each of its brands."""
         p = self.program
         run = evaluation(p)
-        with run.opened():
+        with run.reopen_brands():
             env = dict(zip((*p.constvars, *p.invars), (*self.expr.consts, *tensors), strict=True))
             for _ in run.steps(p, env):
                 pass

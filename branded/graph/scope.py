@@ -55,7 +55,7 @@ class Region:
                 return True
         return False
 
-    def made(self, x: Tensor) -> bool:
+    def has_made(self, x: Tensor) -> bool:
         """Return whether `x` was created in this region."""
         for ref in reversed(private_api.tensor.all_tensors):
             if (t := ref()) is x:

@@ -106,12 +106,12 @@ def _batch_norm(original: Method) -> Method:
 def _is_own(target: Tensor, root: UOp | None, scope: Region) -> bool:
     """Return whether the scope made this tensor and `root`, the node that a write to the tensor changes."""
     if root is None:
-        return scope.made(target)
+        return scope.has_made(target)
     if root.op is Ops.BUFFER and root.arg.slot < scope.first_slot:
         return False
     if aliasing.has_storage(root) and scope.has_outside(aliasing.root, root):
         return False
-    return root.op is Ops.BUFFER or scope.made(target)
+    return root.op is Ops.BUFFER or scope.has_made(target)
 
 
 def _is_value(target: UOp, x: Any) -> bool:

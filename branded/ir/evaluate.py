@@ -72,14 +72,14 @@ class Evaluation:
         self.keeps_brands = keeps_brands
         """Whether values keep their brands until the end, as in the body of a call with a custom rule."""
 
-    def opened(self) -> AbstractContextManager[Row]:
+    def reopen_brands(self) -> AbstractContextManager[Row]:
         return all_opened(self.own)
 
     def run(self, program: Program, consts: Sequence[Tensor], args: Sequence[Tensor]) -> list[Tensor]:
         """Return the results of a program inside this one."""
         inner = evaluation(program, self.brands)
         inner.keeps_brands = self.keeps_brands
-        with inner.opened():
+        with inner.reopen_brands():
             env: dict[Var, Tensor] = dict(zip((*program.constvars, *program.invars), (*consts, *args), strict=True))
             for _ in inner.steps(program, env):
                 pass

@@ -175,7 +175,7 @@ class Expr:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Evaluate the program on other arguments of the same types."""
-        outs = Evaluation(self._levels.outer).run(self.program, self.consts, self._given(args, kwargs))
+        outs = Evaluation(self._levels.outer).run(self.program, self.consts, self._argument_leaves(args, kwargs))
         outs = on_one_device(self.program, outs) if self.level == "batched" else outs
         if self._levels.does:
             outs = _run_effects(outs)
@@ -188,13 +188,15 @@ class Expr:
         """
         p, out = self.program, []
         run = evaluation(p, self._levels.outer)
-        with run.opened():
-            env = dict(zip((*p.constvars, *p.invars), (*self.consts, *self._given(args, kwargs)), strict=True))
+        with run.reopen_brands():
+            env = dict(
+                zip((*p.constvars, *p.invars), (*self.consts, *self._argument_leaves(args, kwargs)), strict=True)
+            )
             for eqn in run.steps(p, env):
                 out.append([tensor(x.uop) for x in batch_values([env[v].uop for v in eqn.results])])
         return out
 
-    def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Tensor]:
+    def _argument_leaves(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Tensor]:
         takes = self._levels.arguments
         if tree.treedef_key((args, kwargs)) != tree.treedef_key(takes):
             raise ProgramTypeError(

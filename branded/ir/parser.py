@@ -152,9 +152,9 @@ class _Reader:
         if kind != "number" or not re.fullmatch(r"-?\d+", number):
             self.fail("an int")
         self.at += 1
-        return int(self.known(kind, number))
+        return int(self._literal_value(kind, number))
 
-    def known(self, kind: str, token: str) -> Any:
+    def _literal_value(self, kind: str, token: str) -> Any:
         """Return the number or string of the last token."""
         try:
             return _parse_number(token) if kind == "number" else ast.literal_eval(token)
@@ -199,7 +199,7 @@ class _Reader:
         if kind != "number":
             self.at -= 1
             self.fail("a variable or a number")
-        value = self.known(kind, token)
+        value = self._literal_value(kind, token)
         dtype = self.name("a dtype") if self.has(":") else "float" if isinstance(value, float) else "int"
         return Literal(value, dtype)
 
@@ -222,7 +222,7 @@ class _Reader:
             return self.program()
         self.at += 1
         if kind in ("number", "string"):
-            return self.known(kind, token)
+            return self._literal_value(kind, token)
         if kind == "rule":
             return Rule(token[1:-1])
         if kind == "dots":

@@ -64,7 +64,7 @@ def _hypotenuse(a: Tensor, b: Tensor) -> Tensor:
     return large * (1 + ratio.square()).sqrt()
 
 
-def _moved_on(x: Tensor, axis: int) -> Tensor:
+def _next_pairs(x: Tensor, axis: int) -> Tensor:
     """Permute to the pairs of the next round of a round-robin tournament, where k is paired with k + h.
 
     0 1 2      the first stays; all others      0 3 1
@@ -154,7 +154,9 @@ def eigh(a: Tensor) -> tuple[Tensor, Tensor]:
         c, s = _rotation(on[..., :h], on[..., h:], x[..., :h, h:].diagonal(dim1=-2, dim2=-1))
         c, s = c.unsqueeze(-2), s.unsqueeze(-2)
         half = _rotate_pairs(matrix_transpose(_rotate_pairs(x, c, s)), c, s)
-        return _moved_on(_moved_on(half, half.ndim - 1), half.ndim - 2), _moved_on(_rotate_pairs(v, c, s), v.ndim - 1)
+        return _next_pairs(_next_pairs(half, half.ndim - 1), half.ndim - 2), _next_pairs(
+            _rotate_pairs(v, c, s), v.ndim - 1
+        )
 
     def left(carry: tuple[Tensor, Tensor]) -> Tensor:
         x = carry[0]
@@ -197,7 +199,7 @@ def svd(a: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         x, v = carry
         p, q = x.split(h, -1)
         c, s = _rotation(p.square().sum(-2, keepdim=True), q.square().sum(-2, keepdim=True), (p * q).sum(-2, True))
-        return _moved_on(_rotate_pairs(x, c, s), x.ndim - 1), _moved_on(_rotate_pairs(v, c, s), v.ndim - 1)
+        return _next_pairs(_rotate_pairs(x, c, s), x.ndim - 1), _next_pairs(_rotate_pairs(v, c, s), v.ndim - 1)
 
     def left(carry: tuple[Tensor, Tensor]) -> Tensor:
         x = carry[0]

@@ -40,7 +40,7 @@ def check_alike(modules: Sequence[object], states: Sequence[dict[str, Tensor]], 
             raise StateError(
                 f"{api_name} differ in `{name}`", ("module 1", vec_type(x)), (f"module {i + 1}", vec_type(y))
             )
-    for name, one, two in zip(first, _tied(first), _tied(other), strict=True):
+    for name, one, two in zip(first, _first_names(first), _first_names(other), strict=True):
         if one != two:
             pair = f"`{one if one != name else two}` and `{name}`"
             raise StateError(
@@ -96,7 +96,7 @@ def _constant(x: Any) -> str:
     return x.__qualname__ if isinstance(x, FunctionType) else tree.describe(x)
 
 
-def _tied(state: Mapping[str, Tensor]) -> list[str]:
+def _first_names(state: Mapping[str, Tensor]) -> list[str]:
     """Return for each name the first name of the same tensor."""
     first: dict[int, str] = {}
     return [first.setdefault(id(x), name) for name, x in state.items()]

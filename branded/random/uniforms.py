@@ -188,7 +188,7 @@ def randint(
             f"randint: the range from {low} to {high}, exclusive, is empty", fix="use a maxval above minval"
         )
     fits(sizes, "randint", minval=low, maxval=high)
-    bottom, (top, past) = _clipped(low, out_dtype, work)[0], _clipped(high, out_dtype, work, excluded=1)
+    bottom, (top, past) = _clip_bound(low, out_dtype, work)[0], _clip_bound(high, out_dtype, work, excluded=1)
     return (_offset(key, sizes, bottom, top, past, work).bitcast(work) + bottom).cast(out_dtype)
 
 
@@ -215,7 +215,7 @@ def _int_bound(x: Vec[S] | int, name: str, dtype: DType) -> Vec[S] | int:
     return n
 
 
-def _clipped(x: Vec[S] | int, dtype: DType, work: DType, excluded: int = 0) -> tuple[Vec[S] | int, Vec[S] | bool]:
+def _clip_bound(x: Vec[S] | int, dtype: DType, work: DType, excluded: int = 0) -> tuple[Vec[S] | int, Vec[S] | bool]:
     """Return a bound, clipped to the range of `dtype`, in `work`; and whether it is above the range of `work`.
 
     The range has `excluded` ints more at its end.

@@ -196,7 +196,7 @@ def test_fork_while_a_thread_compiles(alone: clang_batches._Clangs) -> None:
 def test_compiler_without_output_is_given_up(alone: clang_batches._Clangs, monkeypatch: pytest.MonkeyPatch) -> None:
     wrong, missing = ClangCommand(cc1=["false"]), ClangCommand(cc1=["/no/compiler"])
     assert [alone.compile(wrong, b"") for _ in range(clang_batches.FAILURES)] == [None] * clang_batches.FAILURES
-    assert alone.all == [] and alone.started(wrong) is None
+    assert alone.all == [] and alone.start(wrong) is None
     monkeypatch.setattr(alone, "failures", 0)
     assert alone.compile(missing, b"") is None and alone.failures == 1
 
@@ -289,7 +289,7 @@ def test_replay_source_matches_tinygrads_compiler(alone: clang_batches._Clangs) 
 
 def test_kernels_of_a_program_start_clang_once(alone: clang_batches._Clangs, monkeypatch: pytest.MonkeyPatch) -> None:
     number = int.from_bytes(os.urandom(4)) / 7  # not in any cache
-    starts = record_calls(monkeypatch, alone, "started")
+    starts = record_calls(monkeypatch, alone, "start")
     monkeypatch.setattr(private_api.worker.PARALLEL, "value", 1)
     x = Tensor([1.0, 2.0, 3.0]).realize()
     ys = [(x * number + i).contiguous() for i in range(4)]

@@ -159,7 +159,7 @@ class RuledCall(RowWideningCall):
         if all(d is None for d in tangents):
             return UOp.maketuple(), [None] * len(u.src[0].src)
         must = RuleBody((*u.src[1:], *tangents))
-        with must.collected(), self.examples.opened() as closed:
+        with must.collected(), self.examples.reopen_brands() as closed:
             ts = self.examples.tangents(tangents)
             xs = self.examples.arguments(u.src[1:])
             with self._in_branch(xs):
@@ -188,7 +188,7 @@ class RuledCall(RowWideningCall):
         self.check_closure(used)
         wanted = used | {i for i in floats if i < self.tensors and meant}  # for the others the rule must return None
         must = RuleBody((*u.src[1:], *cotangents))
-        with must.collected(), self.examples.opened() as closed:
+        with must.collected(), self.examples.reopen_brands() as closed:
             xs, cts = self.examples.arguments(u.src[1:]), self.examples.cotangents(cotangents)
             with self._in_branch(xs):
                 grads, values = self.backward(xs, cts, wanted)

@@ -30,7 +30,7 @@ from branded.tinygrad_compat.private_api import CallInfo
 
 
 class VjpCall(RuledCall):
-    def refused(self) -> DerivativeError:
+    def forward_mode_error(self) -> DerivativeError:
         return DerivativeError(
             f"jvp: {self.f.name} has only a reverse-mode rule (custom_vjp)",
             fix="use reverse mode (grad, vjp, jacrev), or define the rule with custom_jvp",
@@ -39,12 +39,12 @@ class VjpCall(RuledCall):
     def jvp(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
         """Return tangents that can only be transposed or dropped; outside of transposition, raise an error."""
         if not (levels := transposed.get()):
-            raise self.refused()
+            raise self.forward_mode_error()
         return LinearCall.call(self, u, self.of_arguments(u, tangents), levels[-1])
 
     def in_reverse(self, u: UOp, moved: Set[int]) -> Sequence[UOp]:
         """Return the results computed by the forward rule."""
-        with self.examples.opened() as closed, only_looked_at() if is_through_a_body() else nullcontext():
+        with self.examples.reopen_brands() as closed, only_looked_at() if is_through_a_body() else nullcontext():
             xs = self.examples.arguments(u.src[1:])
             with transposing.without(None), self.in_step():
                 ys, _ = self._forward([tensor(x) for x in xs[: self.tensors]])
@@ -179,14 +179,14 @@ class LinearCall(VjpCall):
         return UOp(Ops.FUNCTION, u.dtype, (new, *u.src[1:], *ds), CallInfo(name=u.arg.name, aux=p)), where
 
     def jvp(self, u: UOp, tangents: Sequence[UOp | None]) -> tuple[UOp, list[int | None]]:
-        raise self.refused()
+        raise self.forward_mode_error()
 
     def vjp(self, u: UOp, cotangents: Sequence[UOp | None], needed: Set[int]) -> list[UOp | None]:
         """Apply the backward rule: the cotangents of tangents equal the cotangents of the arguments."""
         rule, call = self._of(u)
         n, k = len(call.src) - 1, len(call.src[0].src)
         if any(i < n for i in needed) or any(ct is not None for ct in cotangents[:k]):
-            raise self.refused()
+            raise self.forward_mode_error()
         cotangent_of = dict(zip(self.given, cotangents[k:], strict=True))
         grads = rule.vjp(call, [cotangent_of.get(i) for i in range(k)], {self.moved[i - n] for i in needed})
         return [*([None] * n), *(grads[i] for i in self.moved)]
@@ -210,4 +210,4 @@ def check_transposed(us: Sequence[UOp], level: Level) -> None:
     """Raise if a value still needs tangents that exist only to be transposed."""
     for u in UOp(Ops.SINK, src=tuple(us)).toposort():
         if isinstance(p := primitive_of(u), LinearCall) and p.level is level:
-            raise p.refused()
+            raise p.forward_mode_error()

@@ -47,7 +47,7 @@ class RowWideningCall(Primitive):
         """Return for each result the brands over which its derivative varies, by running the rule at `xs`."""
         raise NotImplementedError
 
-    def told_apart(self, u: UOp) -> UOp:
+    def widen_results(self, u: UOp) -> UOp:
         """Return the call `u` with each result extended to all brands over which its derivative varies."""
         here = visible(open_brands())
         lacks = [dtypes.is_float(y.dtype) and not {*here} <= {*row_of(y)} for y in results(u)]

@@ -93,7 +93,7 @@ def _batch_gradient(u: UOp, rows: tuple[Row, ...], out_rows: tuple[Row, ...]) ->
     single, examples = len(u.src[0].src) == 1, Examples(rows, out_rows)
 
     def gradient(*cotangents: UOp, call: UOp) -> tuple[UOp | None, ...]:
-        with examples.opened() as closed:
+        with examples.reopen_brands() as closed:
             one = UOp(Ops.FUNCTION, u.dtype, (u.src[0], *examples.arguments(call.src[1:])), u.arg)
             grads = examples.cotangents(cotangents)
             out = u.arg.grad_fxn(grads[0], one) if single else u.arg.grad_fxn(*grads, call=one)
@@ -128,7 +128,7 @@ class Examples:
 
         return Examples(both(rows, self.rows), both(results, self.results), self.scope)
 
-    def opened(self) -> AbstractContextManager[Row]:
+    def reopen_brands(self) -> AbstractContextManager[Row]:
         """Reopen the brands while the derivative of one example is computed; gives the brands that were closed."""
         return reopen_scopes(dict.fromkeys((*self.scope, *self.brands)))
 
@@ -159,7 +159,7 @@ class Examples:
                     d = stage(d, b).shrink(((0, 1), *((0, s) for s in d.shape))).reshape(d.shape)
             return d
 
-        return self._left(ds, self.results, closed, shared)
+        return self._stack_results(ds, self.results, closed, shared)
 
     def totals(self, gs: Sequence[UOp | None], closed: Row) -> list[UOp | None]:
         """Return the cotangents of the arguments, for all examples."""
@@ -173,17 +173,21 @@ class Examples:
                     g = reduce_axes(stage(g, b), Ops.ADD, (0,)) / b.size
             return g
 
-        return self._left(gs, self.rows, closed, total)
+        return self._stack_results(gs, self.rows, closed, total)
 
-    def _left(
+    def _stack_results(
         self, xs: Sequence[UOp | None], rows: Sequence[Row], closed: Row, alone: Callable[[UOp, Row], UOp]
     ) -> list[UOp | None]:
         """Stack the values of all examples; `alone` reduces a value to its row if it varies over more brands."""
-        values = [(alone(self._made_up(x, closed), row), row) for x, row in zip(xs, rows, strict=True) if x is not None]
+        values = [
+            (alone(self._fill_empty_brands(x, closed), row), row)
+            for x, row in zip(xs, rows, strict=True)
+            if x is not None
+        ]
         done = iter(lower([_leave(x, row) for x, row in values], open_brands()))
         return [None if x is None else next(done) for x in xs]
 
-    def _made_up(self, x: UOp, closed: Row) -> UOp:
+    def _fill_empty_brands(self, x: UOp, closed: Row) -> UOp:
         """Replace the values of empty brands in `x` by ones, because a shared value is taken from the first example."""
         empty = {b.range for b in (*self.brands, *closed) if not b.size}
         if not empty:

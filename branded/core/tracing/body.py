@@ -224,7 +224,7 @@ class State:
         kinds = self.dtypes if open_brands() else map(strong_dtype, self.dtypes)
         return self.rebuilt(numbers_kept([x.cast(d) for x, d in zip(done, kinds, strict=True)]))
 
-    def checked(self, new: Any) -> list[Tensor]:
+    def check_carry(self, new: Any) -> list[Tensor]:
         """Return the leaves of a step's new carry; raise if its tree differs from the old carry's."""
         old = self.tree
         if tree.paths(new, "") != tree.paths(old, "") or tree.containers(new) != tree.containers(old):
@@ -236,7 +236,7 @@ class State:
             )
         return all_carried(new, f"{self.api_name}: the carry")
 
-    def traced(self, body: TracedBody, whole: Sequence[Tensor] = (), goes_on: bool = False) -> Traced:
+    def trace_until_settled(self, body: TracedBody, whole: Sequence[Tensor] = (), goes_on: bool = False) -> Traced:
         """Trace the body until the carry's types no longer change; `Loop.for_all` finds its brands in the same way.
 
         Each step gets an entry of `whole`.  With `goes_on`, the last result of the body is the condition for another
@@ -253,11 +253,11 @@ class State:
             # a value that no step changes does not depend on the number of steps
             pairs = list(zip(traced.params[:k], traced.leaves, strict=False))
             moves = [y is not p and y is not p.cast(y.dtype) for p, y in pairs]
-            if self.settled(traced.leaves[:k], [union(r, every * m) for r, m in zip(rows, moves, strict=False)]):
+            if self.settle_types(traced.leaves[:k], [union(r, every * m) for r, m in zip(rows, moves, strict=False)]):
                 nexts = [y if m else p for (p, y), m in zip(pairs, moves, strict=True)]
                 return traced._replace(leaves=[*nexts, *traced.leaves[k:]])
 
-    def settled(self, out: Sequence[UOp], rows: Sequence[Row]) -> bool:
+    def settle_types(self, out: Sequence[UOp], rows: Sequence[Row]) -> bool:
         """Return whether the types agree; if not, widen them for another trace, or raise if they cannot agree."""
         again = False
         first = tree.leaves(self.tree)

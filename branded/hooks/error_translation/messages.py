@@ -347,11 +347,11 @@ def _transpose_error(r: Refused) -> BrandedError | None:
     return r.error(
         AxisRangeError,
         f"axis {axes[0]} is out of range for {the_value()}",
-        f"use axes from {-n} to {n - 1}" if x.shape and r.args[1:] else _untransposed(x),
+        f"use axes from {-n} to {n - 1}" if x.shape and r.args[1:] else _suggest_without_transpose(x),
     )
 
 
-def _untransposed(x: Tensor) -> str:
+def _suggest_without_transpose(x: Tensor) -> str:
     """Return what to use instead of `x.T` if there are no two axes."""
     e = source.expression()
     text = source.part(e.value) if isinstance(e, ast.Attribute) and e.attr == "T" else "x"

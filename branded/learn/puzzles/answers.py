@@ -28,7 +28,7 @@ class Answers(NamedTuple):
     names: dict[str, Any]
     mistakes: dict[int, Exception]
 
-    def judged(self, puzzle: Puzzle) -> Verdict:
+    def judge(self, puzzle: Puzzle) -> Verdict:
         """Return the verdict on the answer in the file, found by the name of the puzzle."""
         if puzzle.name in self.names:
             return puzzle.judge(self.names[puzzle.name])

@@ -80,7 +80,7 @@ def _list() -> int:
     for chapter in CHAPTERS:
         print(f"{chapter.title}")
         for p in chapter.puzzles:
-            print(_line(p, given.judged(p).status.value if given else ""))
+            print(_line(p, given.judge(p).status.value if given else ""))
     print()
     if given:
         print(f"details: python -m branded puzzles check {FILE}")
@@ -110,7 +110,7 @@ def _check(file: Path, puzzles: Sequence[Puzzle]) -> int:
         return FAILED
     found: list[Status] = []
     for p in puzzles:
-        verdict = given.judged(p)
+        verdict = given.judge(p)
         _print_verdict(p, verdict)
         found.append(verdict.status)
     solved = found.count(Status.SOLVED)

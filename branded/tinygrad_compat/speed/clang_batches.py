@@ -20,6 +20,7 @@ import inspect
 import os
 import platform
 import re
+import shlex
 import shutil
 import struct
 import subprocess
@@ -107,7 +108,7 @@ class Clang:
             finally:
                 os.close(self.ends[-1])
                 self.ends.pop()  # not before the close, so that a forked child closes it too
-            code = self._object()
+            code = self._read_object()
             if self.log >= 0:
                 self._learn()
             return code
@@ -122,20 +123,20 @@ class Clang:
             os.close(self.log)
             self.log = -1
 
-    def _object(self) -> bytes | None:
-        code = self._more(b"", 1)
+    def _read_object(self) -> bytes | None:
+        code = self._read_until(b"", 1)
         if code[:4] != _ELF:  # other output may be short, and nothing may follow it
             return None
-        if len(code := self._more(code, _HEADER)) < _HEADER:
+        if len(code := self._read_until(code, _HEADER)) < _HEADER:
             return None
         (table,), (entry, entries) = struct.unpack_from("<Q", code, 40), struct.unpack_from("<HH", code, 58)
         size = table + entry * entries  # LLVM writes the table of sections last
-        if len(code := self._more(code, size)) != size:
+        if len(code := self._read_until(code, size)) != size:
             return None
         self.made += 1
         return code
 
-    def _more(self, code: bytes, size: int) -> bytes:
+    def _read_until(self, code: bytes, size: int) -> bytes:
         """Read until `code` has this size, or until the output ends."""
         assert self.process.stdout is not None
         parts, there = [code], len(code)
@@ -174,21 +175,22 @@ class _Clangs:
         self.failures = 0
 
     def compile(self, command: ClangCommand, source: bytes) -> bytes | None:
-        if (one := self.taken(command)) is None:
+        if (one := self.take(command)) is None:
             return None
         code = None
         try:
             code = one.compile(source)
         finally:
-            self.given_back(one, code is not None)
+            self.give_back(one, code is not None)
         return code
 
-    def taken(self, command: ClangCommand) -> Clang | None:
+    def take(self, command: ClangCommand) -> Clang | None:
+        """Return a process for this thread alone, started if none is free soon; None if none can be started."""
         with STARTS:
             if not (free := self._free(command)) and len(self.all) > len(self.free):
                 self.changed.wait(SOON)
                 free = self._free(command)
-            one = free[0] if free else self.started(command)
+            one = free[0] if free else self.start(command)
             if one is not None and free:
                 self.free.remove(one)
             return one
@@ -196,7 +198,7 @@ class _Clangs:
     def _free(self, command: ClangCommand) -> list[Clang]:
         return [one for one in self.free if one.command is command]
 
-    def started(self, command: ClangCommand) -> Clang | None:
+    def start(self, command: ClangCommand) -> Clang | None:
         if self.failures >= FAILURES:
             return None
         try:
@@ -207,7 +209,8 @@ class _Clangs:
         self.all.append(one)
         return one
 
-    def given_back(self, one: Clang, went_well: bool) -> None:
+    def give_back(self, one: Clang, went_well: bool) -> None:
+        """Let other threads use a process, or end it if it failed or has no more pipes."""
         with STARTS:
             if went_well and one.ends:
                 self.free.append(one)
@@ -221,7 +224,7 @@ class _Clangs:
     def ready(self, command: ClangCommand) -> None:
         """Start a clang process, unless one is waiting, while Python writes the source."""
         with STARTS:
-            if not self.all and (one := self.started(command)) is not None:
+            if not self.all and (one := self.start(command)) is not None:
                 self.free.append(one)
 
     def end(self) -> None:
@@ -272,16 +275,10 @@ def _parse_cc1_command(log: str, driver: Sequence[str]) -> list[str] | None:
     for line in log.splitlines():
         if ' "-cc1" ' not in line:
             continue
-        words = (_split(line) if "\\" in line else re.findall(r'"([^"]*)"', line))[1:]
+        words = (shlex.split(line) if "\\" in line else re.findall(r'"([^"]*)"', line))[1:]
         if words[-1] == "-" and "-o" in words and words[words.index("-o") + 1] == "-":
             return [*program, *(w for w in words[:-1] if w != "-disable-free" and not w.startswith("/dev/fd/"))]
     return None
-
-
-def _split(line: str) -> list[str]:
-    import shlex
-
-    return shlex.split(line)
 
 
 def _cache_key(words: Sequence[str]) -> str:

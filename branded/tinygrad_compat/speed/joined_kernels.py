@@ -33,13 +33,13 @@ def compile_together(compiler: Any, sources: Sequence[str]) -> list[bytes] | Non
     """Return the object files of the kernels, or None if they have to be compiled one by one."""
     if len(sources) < 2 or _failed or not clang_batches.runs(compiler):
         return None
-    if (code := clang_batches.compile_source(compiler, (text := join(sources)).encode())) is None:
+    if (code := clang_batches.compile_source(compiler, (text := join_sources(sources)).encode())) is None:
         _failed.append(text)
         return None
-    return split(code, len(sources))
+    return split_object(code, len(sources))
 
 
-def join(sources: Sequence[str]) -> str:
+def join_sources(sources: Sequence[str]) -> str:
     """Return one C file with these sources, in which the sections of the kernels come first and in order."""
     sections = "".join(f'.section {_SECTION}{i},\\"ax\\",@progbits\\n' for i in range(len(sources)))
     return f'__asm__("{sections}.text");\n' + "".join(map(_number_names, range(len(sources)), sources))
@@ -53,7 +53,7 @@ def _number_names(number: int, source: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def split(code: bytes, count: int) -> list[bytes]:
+def split_object(code: bytes, count: int) -> list[bytes]:
     """Return the object file of each kernel: the whole file, without the sections of the others."""
     (table,), (entry, entries, of_names) = struct.unpack_from("<Q", code, 40), struct.unpack_from("<3H", code, 58)
     headers = [table + i * entry for i in range(entries)]

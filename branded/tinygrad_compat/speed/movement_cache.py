@@ -39,7 +39,7 @@ def _steps(out: UOp, x: UOp) -> tuple[_Step, ...] | None:
     return tuple(reversed(steps))
 
 
-def _cached(original: Callable[..., Tensor], key_of: Callable[[Any], Hashable]) -> Callable[..., Tensor]:
+def _cache_movements(original: Callable[..., Tensor], key_of: Callable[[Any], Hashable]) -> Callable[..., Tensor]:
     """Wrap a method with one argument; `key_of` returns a key of the argument, or None if the result is not cached."""
     known: dict[Hashable, tuple[_Step, ...] | None] = {}
     all_int = private_api.all_int
@@ -77,7 +77,7 @@ METHODS = ("__getitem__", "transpose", "permute", "reshape", "view", "flatten", 
 """The methods that return a view of a value in memory without the steps of tinygrad and of all hooks."""
 
 
-def _of_memory(method: Callable[..., Any]) -> Callable[..., Any]:
+def _view_memory(method: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap a method that moves elements: values in memory have no brand, no derivative and no shape to compute."""
     known: dict[Hashable, tuple[_Step, ...] | None] = {}
     name, runs_ours = private_api.Metadata(method.__name__), gates.runs_ours
@@ -102,9 +102,9 @@ def _of_memory(method: Callable[..., Any]) -> Callable[..., Any]:
     return move
 
 
-def _make_views_of_memory() -> None:
+def _wrap_views() -> None:
     for name in METHODS:
-        setattr(Tensor, name, _of_memory(getattr(Tensor, name)))
+        setattr(Tensor, name, _view_memory(getattr(Tensor, name)))
 
 
 def _index(index: Any) -> Hashable:
@@ -209,7 +209,7 @@ def _build(recording: Recording, values: list[UOp], method: Any) -> Tensor:
     return tensor(values[-1])
 
 
-def _products(original: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def _cache_products(original: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Wrap `dot`, which depends only on the shapes and dtypes of two tensors."""
     known: Recordings = {}
     name = private_api.Metadata("dot")
@@ -226,6 +226,6 @@ def _products(original: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 def install() -> None:
     for name, key_of in ((private_api.INDEXES, _index), (private_api.BROADCASTS, _shape)):
-        setattr(Tensor, name, _cached(getattr(Tensor, name), key_of))
-    gates.replace_plain(Tensor, "dot", _products(Tensor.dot))
-    gates.outermost.append(_make_views_of_memory)
+        setattr(Tensor, name, _cache_movements(getattr(Tensor, name), key_of))
+    gates.replace_plain(Tensor, "dot", _cache_products(Tensor.dot))
+    gates.outermost.append(_wrap_views)

@@ -53,7 +53,7 @@ class Programs(dict[Any, UOp]):
     """The finished programs of this process, backed by those on disk."""
 
     def __contains__(self, key: object) -> bool:
-        return super().__contains__(key) or self._found(key)
+        return super().__contains__(key) or self._load(key)
 
     def get(self, key: Any, default: Any = None) -> Any:
         return super().get(key, default) if key in self else default
@@ -66,7 +66,7 @@ class Programs(dict[Any, UOp]):
             private_api.helpers.diskcache_put(TABLE, _hash_key(key), program)
             count()
 
-    def _found(self, key: object) -> bool:
+    def _load(self, key: object) -> bool:
         if not is_kept():
             return False
         if (program := load_graph(TABLE, _hash_key(key))) is not None:

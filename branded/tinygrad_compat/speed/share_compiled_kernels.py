@@ -22,11 +22,11 @@ from tinygrad.uop.ops import Ops, UOp
 
 from branded.tinygrad_compat import private_api
 
-_there: weakref.WeakKeyDictionary[UOp, UOp] = weakref.WeakKeyDictionary()
+_kernels_on_first: weakref.WeakKeyDictionary[UOp, UOp] = weakref.WeakKeyDictionary()
 """The kernels of other devices, rewritten for the first device."""
 
 
-def _first(device: str | tuple[str, ...] | None) -> str | None:
+def _first_device(device: str | tuple[str, ...] | None) -> str | None:
     """Return the first device of the same kind if it shares its kernels with all of these, else None."""
     if device is None or (isinstance(device, str) and ":" not in device):
         return None
@@ -43,21 +43,23 @@ def _is_same(one: Any, other: Any) -> bool:
     return type(one) is type(other) and bool(one.target == other.target)
 
 
-def _of_the_first(kernel: UOp, first: str) -> UOp:
-    if (out := _there.get(kernel)) is None:
+def _on_first_device(kernel: UOp, first: str) -> UOp:
+    if (out := _kernels_on_first.get(kernel)) is None:
         away = [u for u in kernel.toposort() if u.op is Ops.PARAM and u.arg.device is not None]
         out = kernel.substitute({u: u.replace(arg=replace(u.arg, device=first)) for u in away})
-        _there[kernel] = out
+        _kernels_on_first[kernel] = out
     return out
 
 
-def _alike(original: Callable[[UOp], UOp]) -> Callable[[UOp], UOp]:
+def _compile_for_first_device(original: Callable[[UOp], UOp]) -> Callable[[UOp], UOp]:
     @functools.wraps(original)
     def lower_and_compile(linear: UOp) -> UOp:
         calls = [c for c in linear.src if c.op is Ops.CALL and c.src[0].op is Ops.SINK]
-        away = {c: first for c in calls if (first := _first(c.src[0].device)) is not None}
+        away = {c: first for c in calls if (first := _first_device(c.src[0].device)) is not None}
         if away:
-            replacements = {c: c.replace(src=(_of_the_first(c.src[0], first), *c.src[1:])) for c, first in away.items()}
+            replacements = {
+                c: c.replace(src=(_on_first_device(c.src[0], first), *c.src[1:])) for c, first in away.items()
+            }
             linear = linear.replace(src=tuple(replacements.get(c, c) for c in linear.src))
         return original(linear)
 
@@ -65,4 +67,4 @@ def _alike(original: Callable[[UOp], UOp]) -> Callable[[UOp], UOp]:
 
 
 def install() -> None:
-    private_api.realize.lower_and_compile = _alike(private_api.realize.lower_and_compile)
+    private_api.realize.lower_and_compile = _compile_for_first_device(private_api.realize.lower_and_compile)

@@ -175,7 +175,7 @@ def profile(f: Callable[..., Any], *args: Any, tune: TuneLevel | None = None) ->
             raise next((e for e in reads if isinstance(e, BrandedError)), error) from None
     note_many_steps("profile", expr.program)
     tried = Tune(tune, {})
-    kernels, lines = whole_and_lines(expr, expr._given(args, kwargs), tried)
+    kernels, lines = whole_and_lines(expr, expr._argument_leaves(args, kwargs), tried)
     tuned = Report(tried.found.values())
     return Profile(kernels, lines, peak(), tuned, min(traced) if traces is None else 0.0, traces or 0)
 

@@ -77,7 +77,7 @@ def _where(expr: Expr) -> list[Where | None]:
 def _run_equations(p: Program, eqns: Sequence[Eqn], env: dict[Var, Tensor]) -> None:
     """Evaluate these equations with the values in `env`, and add their results to it."""
     run = evaluation(p)
-    with run.opened():
+    with run.reopen_brands():
         for _ in run.steps(Program(p.constvars, p.invars, list(eqns), []), env):
             pass
 

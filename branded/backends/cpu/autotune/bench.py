@@ -258,15 +258,15 @@ class Trial:
 
     def seconds(self, which: Sequence[str]) -> dict[str, float]:
         """Return the best time of each of these candidates, which take turns."""
-        best = {name: self._timed(name, 1) for name in which}
+        best = {name: self._time_runs(name, 1) for name in which}
         for turn in range(ROUNDS):
             least = min(best.values())
             for name in [name for name in best if not turn or best[name] <= HOPELESS * least]:
                 n = max(1, min(MOST, round(BATCH / max(best[name], 1e-8))))
-                best[name] = min(best[name], self._timed(name, n))
+                best[name] = min(best[name], self._time_runs(name, n))
         return best
 
-    def _timed(self, name: str, n: int) -> float:
+    def _time_runs(self, name: str, n: int) -> float:
         plan = self.plans[name]
         start = time.perf_counter()
         plan.run([0], n)

@@ -29,7 +29,7 @@ class Afterwards(io.BytesIO):
         self.close = functools.partial(deque, map(function, *((x,) for x in args)), 0)
 
 
-def _allowed_again(original: Callable[..., Any]) -> Callable[..., Any]:
+def _restore_device_usage(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
         option = private_api.device.ALLOW_DEVICE_USAGE
@@ -52,6 +52,6 @@ def _disable_gc(_: Any) -> Afterwards:
 
 def install() -> None:
     private_api.helpers.disable_gc._recreate_cm = _disable_gc
-    private_api.codegen.do_to_program = _allowed_again(private_api.codegen.do_to_program)
+    private_api.codegen.do_to_program = _restore_device_usage(private_api.codegen.do_to_program)
     function = private_api.function._function
-    function.__call__ = _allowed_again(function.__call__)
+    function.__call__ = _restore_device_usage(function.__call__)

@@ -141,7 +141,7 @@ def _one_caller(original: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _opened_once(original: Callable[..., Any]) -> Callable[..., Any]:
+def _open_once(original: Callable[..., Any]) -> Callable[..., Any]:
     opened: dict[str, Any] = {}
 
     @functools.cache
@@ -187,7 +187,7 @@ def install() -> None:
         setattr(Tensor, name, wrapped(getattr(Tensor, name)))
     private_api.jit._TinyJit.__call__ = _one_caller(private_api.jit._TinyJit.__call__)
     opened = "_Device__get_canonicalized_item"
-    setattr(private_api.device._Device, opened, _opened_once(getattr(private_api.device._Device, opened)))
+    setattr(private_api.device._Device, opened, _open_once(getattr(private_api.device._Device, opened)))
 
 
 capturing = _Capturing()
