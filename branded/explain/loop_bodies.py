@@ -25,9 +25,9 @@ class Bodies:
     def with_programs(self, e: Eqn, args: Sequence[str], targets: Sequence[str]) -> list[str]:
         n = e.params.get("consts", 0)
         kinds: dict[str, Callable[..., list[str]]] = {
-            "cond": self._cond, "switch": self._switch, "scan": self._scan, "map": self._map, "jit": self._jit,
+            "cond": self._cond, "switch": self._switch, "scan": self._scan, "map": self._map, "jit": self._call,
             "fori_loop": self._fori, "while_loop": self._while, "SCAN": self._scan_steps,
-            "WHILE_LOOP": self._while_steps, "FUNCTION": self._body_of,
+            "WHILE_LOOP": self._while_steps, "FUNCTION": self._call,
         }  # fmt: skip
         if e.op not in kinds:
             raise NoTextError(e.op)
@@ -117,11 +117,9 @@ class Bodies:
         stop = [f"if not {condition}.item():", INDENT + "break"]
         return [*_assignment(targets, first), "while True:", *_indent([*test, *stop, *body])]
 
-    def _jit(self, e: Eqn, consts: Sequence[str], args: Sequence[str], targets: Sequence[str]) -> list[str]:
-        return self._write_and_assign(e.params["f"], consts, args, targets)
-
-    def _body_of(self, e: Eqn, consts: Sequence[str], args: Sequence[str], targets: Sequence[str]) -> list[str]:
-        return self._write_and_assign(e.params["body"], consts, args, targets)
+    def _call(self, e: Eqn, consts: Sequence[str], args: Sequence[str], targets: Sequence[str]) -> list[str]:
+        (body,) = e.programs()
+        return self._write_and_assign(body, consts, args, targets)
 
 
 def _indent(lines: Sequence[str]) -> list[str]:

@@ -21,7 +21,7 @@ from tinygrad.dtype import DType
 
 from branded.backends.cpu.gemm import blas
 from branded.backends.cpu.gemm.blas import Beginning, OuterAxis
-from branded.backends.cpu.gemm.layout import axes_by_role
+from branded.backends.cpu.gemm.layout import axes_by_role, swap_operands
 from branded.backends.cpu.renderer import denormals
 from branded.backends.cpu.runtime import native
 
@@ -115,9 +115,7 @@ def contraction(
     rows, columns, sums, batch = found
     is_turned = min(x.out for x in rows) < min(x.out for x in columns)
     if is_turned:
-        rows, columns, sums, batch = (
-            [OuterAxis(x.size, x.b, x.a, x.out) for x in group] for group in (columns, rows, sums, batch)
-        )
+        rows, columns, sums, batch = ([*map(swap_operands, group)] for group in (columns, rows, sums, batch))
         a, b = b, a
     in_result = [tuple(sorted(group, key=lambda x: -x.out)) for group in (batch, rows, columns)]
     in_memory = tuple(sorted(sums, key=lambda x: -abs(x.b)))

@@ -70,7 +70,7 @@ def product(
         # summed axes go innermost, so the result stays in the cache
         loops = tuple(sorted(loops, key=lambda x: -x.out))
         unturned = _product_of_sides((m, n, k), loops, dtype, a, b, out, alpha)
-        sides, swapped = (tuple(map(_swap_operands, axes)) for axes in ((n, m, k), loops))
+        sides, swapped = (tuple(map(swap_operands, axes)) for axes in ((n, m, k), loops))
         turned = _product_of_sides(sides, swapped, dtype, b, a, out, alpha)
         for candidate, is_turned in ((unturned, False), (turned, True)):
             if candidate is not None and (best is None or _work_per_call(candidate) > _work_per_call(best[0])):
@@ -78,7 +78,7 @@ def product(
     return best
 
 
-def _swap_operands(x: OuterAxis) -> OuterAxis:
+def swap_operands(x: OuterAxis) -> OuterAxis:
     return OuterAxis(x.size, x.b, x.a, x.out)
 
 
