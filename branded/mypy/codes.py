@@ -19,6 +19,7 @@ def _sub_code(code: str) -> ErrorCode:
 
 
 OPERAND = _sub_code("operand")
+ARGUMENT = _sub_code("argument")
 READ = _sub_code("read")
 SHAPE = _sub_code("shape")
 ESCAPE = _sub_code("escape")

@@ -123,7 +123,7 @@ def with_brand(value: Fact, brand: FollowedBrand) -> Fact:
 
     def leaf(x: Fact) -> Fact:
         if isinstance(x, Shaped):
-            return Shaped(x.axes, x.brands | {brand})
+            return Shaped(x.axes, x.brands | {brand}, "int" if x.dtype == "weakint" else x.dtype)
         return Shaped((), frozenset({brand})) if isinstance(x, Const | Size | Number) and is_number(x) else x
 
     return map_leaves(value, leaf)
@@ -131,7 +131,7 @@ def with_brand(value: Fact, brand: FollowedBrand) -> Fact:
 
 def close_brand(value: Fact, brand: FollowedBrand) -> Fact:
     """Return a value without a brand."""
-    return map_leaves(value, lambda x: Shaped(x.axes, x.brands - {brand}) if isinstance(x, Shaped) else x)
+    return map_leaves(value, lambda x: x.with_brands(x.brands - {brand}) if isinstance(x, Shaped) else x)
 
 
 def map_leaves(value: Fact, leaf: Callable[[Fact], Fact]) -> Fact:

@@ -51,7 +51,7 @@ from branded.mypy.shapes import libraries, tensors
 from branded.mypy.shapes.brands import check_truth
 from branded.mypy.shapes.objects import Objects
 from branded.mypy.shapes.other_files import function_of, is_user_name, name_of_user, path_of
-from branded.mypy.shapes.rules import modules
+from branded.mypy.shapes.rules import dtypes, modules
 from branded.mypy.shapes.rules.comprehensions import comprehension, dict_comprehension
 from branded.mypy.shapes.rules.operators import compare, compute, slice_of, truth_of
 from branded.mypy.shapes.state import STEPS, OutOfSteps
@@ -279,6 +279,7 @@ class Evaluator(Objects):
         if e.op == "not":
             check_truth(self, value, e.expr)
         if isinstance(value, Shaped):
+            dtypes.check(self, "invert" if e.op == "~" else "neg", e, value)
             return value if e.op in "-~+" else UNKNOWN
         if e.op == "not":
             known = truth_of(value)
@@ -293,7 +294,9 @@ class Evaluator(Objects):
             self._evaluate_inside(e.index)
             index = self.evaluate(e.index)
             result = tensors.method(self, e, base, "__getitem__", {"indices": [(e.index, index)]})
-            return add_brands(result, base.brands | brands_of(index))
+            entries = index.items if isinstance(index, Tuple) else (index,)
+            dtypes.check(self, "index", e, base, *(i for i in entries if isinstance(i, Shaped)))
+            return add_brands(dtypes.with_dtype(result, base.dtype), base.brands | brands_of(index))
         if isinstance(e.index, SliceExpr):
             bounds = (e.index.begin_index, e.index.end_index, e.index.stride)
             return slice_of(base, [self.evaluate(b) if b else NONE for b in bounds])
@@ -325,7 +328,7 @@ class Evaluator(Objects):
         if isinstance(value, Mutable) and (iterator := self.special(value, "__iter__", [], self.caller)) is not None:
             return self.iterate(iterator)
         if isinstance(value, Shaped) and value.axes:
-            return Shaped(value.axes[1:], value.brands)
+            return value.with_axes(value.axes[1:])
         if isinstance(value, Mutable) and value.kind == "dict" and value.items is not None:
             return [Const(k) for k in value.items]
         if isinstance(value, Mutable) and value.kind == "range":

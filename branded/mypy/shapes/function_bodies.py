@@ -285,7 +285,7 @@ class FunctionCalls(Evaluator):
         given = {b.type for t in f.type.arg_types for b in rows_in(t) if isinstance(b, Instance)}
         kept = {b.type for b in rows_in(declared) if isinstance(b, Instance)}
         gone = {b for b, info in named.items() if info in given - kept}
-        return map_leaves(value, lambda x: Shaped(x.axes, x.brands - gone) if isinstance(x, Shaped) else x)
+        return map_leaves(value, lambda x: x.with_brands(x.brands - gone) if isinstance(x, Shaped) else x)
 
     def _with_declared(self, declared: Type, value: Fact) -> Fact:
         """Return the facts that a value and its declared type state, without axes if the two contradict."""

@@ -15,10 +15,10 @@ from branded.mypy.codes import ERROR, RANDOMNESS, TREE
 from branded.mypy.late_modules import LateModule
 from branded.mypy.rows.algebra import TENSOR
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
-from branded.mypy.rows.static_fields import static_fields
 from branded.mypy.shapes import loops, mapping, tensors
 from branded.mypy.shapes.axes import format_axes, format_axis
-from branded.mypy.shapes.brands import UNBATCHED, of_collective
+from branded.mypy.shapes.brands import UNBATCHED, map_leaves, of_collective
+from branded.mypy.shapes.rules import dtypes
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
     NUMBER,
@@ -38,6 +38,7 @@ from branded.mypy.shapes.values import (
     add_brands,
     as_number,
     brands_of,
+    children_of,
     forget,
     is_tree,
     list_of,
@@ -170,7 +171,7 @@ def _map_tree(run: FileState, f: Fact, trees: Sequence[Fact], at: Context) -> Fa
     """Return the value of `tree.map(f, *trees)`."""
     first = trees[0]
     if isinstance(first, Tuple) or (isinstance(first, Mutable) and is_tree(first)):
-        items = [_children(t) for t in trees]
+        items = [children_of(t) for t in trees]
         known = [i for i in items if i is not None]
         if len(known) != len(items) or any(i.keys() != known[0].keys() for i in known):
             other = next((n for n, t in enumerate(trees[1:], 2) if _differs(first, t)), None)
@@ -187,7 +188,7 @@ def _map_tree(run: FileState, f: Fact, trees: Sequence[Fact], at: Context) -> Fa
 
 def _leaves(value: Fact) -> list[Fact] | None:
     """Return the leaves of a tree; None if they are unknown. Dicts are sorted by key."""
-    items = _children(value)
+    items = children_of(value)
     if items is None:
         return [value] if isinstance(value, Shaped) else None
     keys = list(items)
@@ -202,19 +203,10 @@ def _leaves(value: Fact) -> list[Fact] | None:
 
 def _differs(first: Fact, other: Fact) -> bool:
     """Return whether a tree certainly has other keys or another length than the first one, or is a tensor."""
-    keys, others = _children(first), _children(other)
+    keys, others = children_of(first), children_of(other)
     if keys is None or others is None:
         return keys is not None and isinstance(other, Shaped)
     return type(first) is type(other) and keys.keys() != others.keys()
-
-
-def _children(value: Fact) -> dict[object, Fact] | None:
-    if isinstance(value, Tuple):
-        return dict(enumerate(value.items))
-    if not isinstance(value, Mutable) or not is_tree(value) or value.items is None:
-        return None
-    static = static_fields(value.info) if value.info is not None else ()
-    return {k: v for k, v in value.items.items() if k not in static}
 
 
 def decorate(run: FileState, decorator: Fact, f: Fact, at: Context) -> Fact:
@@ -240,7 +232,7 @@ def _of_branded(run: FileState, name: str, given: Arguments, at: Context) -> Fac
             else Wrapped(lambda more: more.positional[0] if more.positional else UNKNOWN)
         )
     if name in _COLLECTIVES and given.positional:
-        return of_collective(name, given)
+        return map_leaves(of_collective(name, given), lambda x: dtypes.with_dtype(x, dtypes.result_dtype(name, x)))
     if name in collectives.EXCHANGES:
         return collectives.exchange(run, name, given, at)
     if name in ("axis_index", "axis_size"):
@@ -282,7 +274,7 @@ def _as_axes(run: FileState, given: Arguments, at: Context) -> Fact:
             fix = f"try:   use `{a}` as name {i + 1}, not {j + 1}"
             run.report(at, ERROR, wrong, f"value: axes {format_axes(x.axes)}", fix)
         axes = [with_length(run, a, old) for a, old in zip(axes, x.axes, strict=True)]
-    return Shaped(tuple(axes) if given.exact else None, brands_of(x))
+    return Shaped(tuple(axes) if given.exact else None, brands_of(x), x.dtype if isinstance(x, Shaped) else "")
 
 
 def with_length(run: FileState, name: Type, old: Type) -> Type:

@@ -14,6 +14,7 @@ from branded.mypy.codes import AXES, AXIS_RANGE, CARRY, DERIVATIVE
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
 from branded.mypy.shapes.axes import format_axes
 from branded.mypy.shapes.brands import close_brand, is_name, map_leaves, open_brand, report_kept, with_brand
+from branded.mypy.shapes.rules import dtypes
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
     UNKNOWN,
@@ -49,18 +50,25 @@ def control(run: FileState, name: str, given: Arguments, at: Context) -> Fact:
     if name == "switch" and len(p) > 1:
         fix = "try:   use a scalar index, or vmap for one choice per example"
         _check_scalar(run, p[0], "switch: the index", fix, at)
+        dtypes.reject(run, p[0], ("float",), "switch: the index is {}, not an int", 'use .cast("int32")', at, CARRY)
         results = [run.call(f, Arguments(p[2:]), at) for f in items_of(p[1]) or ()]
         if brands_of(p[0]):
             _check_branches(run, "switch", results, [f"branches[{i}]" for i in range(len(results))], at)
         return add_brands(reduce(join, results), brands_of(p[0])) if results else UNKNOWN
     if name == "fori_loop" and len(p) == 4:
+        for bound, end in zip(p[:2], ("lower", "upper"), strict=True):
+            wrong, fix = f"fori_loop: {end} is {{}}, not one int", "pass an int, or an int tensor"
+            dtypes.reject(run, bound, ("float",), wrong, fix, at, CARRY)
         with step_of_loop(run, name, p[2], p[3], at) as (carry, brand):
             after = run.call(p[2], Arguments([Size(), carry]), at)
         return result_of_loop(run, name, p[3], close_brand(after, brand), at)
     if name == "while_loop" and len(p) == 3:
         fix = "try:   return a scalar bool: use a comparison, .any() or .all()"
         with step_of_loop(run, name, p[1], p[2], at) as (carry, brand):
-            _check_scalar(run, run.call(p[0], Arguments([carry]), at), "while_loop: the condition", fix, at)
+            goes_on = run.call(p[0], Arguments([carry]), at)
+            _check_scalar(run, goes_on, "while_loop: the condition", fix, at)
+            wrong = "while_loop: the condition is {}, not a scalar bool"
+            dtypes.reject(run, goes_on, ("weakint", "int", "float"), wrong, fix.removeprefix("try:").strip(), at, CARRY)
             after = run.call(p[1], Arguments([carry]), at)
             condition = run.call(p[0], Arguments([join_carries(carry, after)]), at)
         result = result_of_loop(run, name, p[2], close_brand(after, brand), at)
@@ -126,30 +134,26 @@ def _check_scalar(run: FileState, value: Fact, what: str, fix: str, at: Context)
 
 
 def check_carry(run: FileState, name: str, before: Fact, after: Fact, at: Context) -> None:
-    """Report a carry whose shape changes from step to step; a number is a carry without axes."""
+    """Report a carry whose shape or dtype changes from step to step; a number is a carry without axes."""
     before, after = (map_leaves(v, lambda x: Shaped(()) if is_number(x) else x) for v in (before, after))
-    fix = "try:   reshape it, before the loop or in the body, so that the two agree"
-    _check_same(run, before, after, f"{name}: carry changes its shape from step to step", "before", "after", fix, at)
+    before = map_leaves(before, dtypes.of_carry)
+    fix = "try:   cast or reshape it, before the loop or in the body, so that the two agree"
+    _check_same(run, before, after, f"{name}: carry changes its type from step to step", "before", "after", fix, at)
 
 
 def _check_branches(run: FileState, name: str, results: Sequence[Fact], labels: Sequence[str], at: Context) -> None:
-    """Report branches that return different shapes."""
-    fix = "try:   reshape the result of one branch, so that the two agree"
+    """Report branches that return different shapes or dtypes."""
+    fix = "try:   cast or reshape one of them, so that the two agree"
     for result, label in zip(results[1:], labels[1:], strict=True):
         if not run.declared_only:
-            message = f"{name}: the branches return different shapes"
+            message = f"{name}: the branches return different types"
             _check_same(run, results[0], result, message, labels[0], label, fix, at)
 
 
 def _check_same(run: FileState, a: Fact, b: Fact, message: str, first: str, second: str, fix: str, at: Context) -> None:
     if isinstance(a, Shaped) and isinstance(b, Shaped):
-        if a.axes is None or b.axes is None:
-            return
-        pairs = list(zip(a.axes, b.axes, strict=False))
-        lengths = [(known_length(x), known_length(y)) for x, y in pairs]
-        differ = any(x is not None and y is not None and x != y for x, y in lengths)
-        if len(a.axes) != len(b.axes) or differ or any(unify_axes(x, y) is None for x, y in pairs):
-            shown = (f"{n}: {format_axes(v.axes)}" for n, v in ((first, a), (second, b)) if v.axes is not None)
+        if _has_other_shape(a, b) or dtypes.differ(a.dtype, b.dtype):
+            shown = (f"{n}: {dtypes.show(v, other)}" for n, v, other in ((first, a, b), (second, b, a)))
             run.report(at, DERIVATIVE if "tangent" in message else CARRY, message, *shown, fix)
         return
     xs, ys = items_of(a), items_of(b)
@@ -160,14 +164,25 @@ def _check_same(run: FileState, a: Fact, b: Fact, message: str, first: str, seco
         _check_same(run, x, y, message, first, second, fix, at)
 
 
+def _has_other_shape(a: Shaped, b: Shaped) -> bool:
+    if a.axes is None or b.axes is None:
+        return False
+    pairs = list(zip(a.axes, b.axes, strict=False))
+    lengths = [(known_length(x), known_length(y)) for x, y in pairs]
+    differ = any(x is not None and y is not None and x != y for x, y in lengths)
+    return len(a.axes) != len(b.axes) or differ or any(unify_axes(x, y) is None for x, y in pairs)
+
+
 def jvp(run: FileState, given: Arguments, at: Context) -> Fact:
     """Return the value and the tangent of `jvp(f, primals, tangents)`."""
     f, primals, tangents = given.get(0, "f"), given.get(1, "primals"), given.get(2, "tangents")
     args = items_of(primals)
     if f is None or args is None or tangents is None:
         return UNKNOWN
-    message = "jvp: the tangent of a primal has another shape"
-    fix = "try:   use the same shape"
+    message = "jvp: the tangent of a primal has another shape or dtype"
+    fix = "try:   use the same shape and dtype"
+    for i, x in enumerate(args, 1):
+        dtypes.check_float(run, "jvp", x, f"argument {i}", at)
     if not run.declared_only:
         _check_same(run, Tuple(tuple(args)), tangents, message, "primal", "tangent", fix, at)
     out = run.call(f, Arguments(args), at)

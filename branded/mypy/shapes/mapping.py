@@ -108,7 +108,7 @@ class _Axis:
             self.is_certain = False
         brands = x.brands | {self.brand} if self.brand is not None and n is not None else x.brands
         if x.axes is None or n is None:
-            return Shaped(None, brands)
+            return Shaped(None, brands, x.dtype)
         if not -len(x.axes) <= n < len(x.axes):
             if x.axes:
                 wrong = f"in_axes: axis {n} of {what}, which has {len(x.axes)}"
@@ -117,11 +117,11 @@ class _Axis:
                 wrong = f"in_axes: {what} is a 0-d tensor: there is no axis {n} to map over"
                 self.run.report(self.at, AXIS_TYPE, wrong, f"try:   None for {what} in in_axes, if it is shared")
             self.is_certain = False
-            return Shaped(None, brands)
+            return Shaped(None, brands, x.dtype)
         axes = list(x.axes)
         gone = axes.pop(n)
         self._meet(gone, what, x, n % len(x.axes))
-        return Shaped(tuple(axes), brands)
+        return Shaped(tuple(axes), brands, x.dtype)
 
     def _meet(self, axis: Type, what: str, x: Shaped, n: int) -> None:
         for before, other, m, known in self.found:
@@ -165,10 +165,10 @@ class _Axis:
                 count = f"{len(x.axes) + 1} {'axis' if not x.axes else 'axes'}"
                 wrong = f"out_axes: {what}: axis {n} is out of range for a result with {count}"
                 self.run.report(self.at, AXIS_RANGE, wrong)
-            return Shaped(None, x.brands)
+            return x.with_axes(None)
         axes = list(x.axes)
         axes.insert(n if n >= 0 else n + len(axes) + 1, self.axis)
-        return Shaped(tuple(axes), x.brands)
+        return x.with_axes(tuple(axes))
 
 
 def _describe(x: Shaped) -> str:

@@ -290,7 +290,7 @@ class Objects(FileState):
         named, given = (v.axes or () if isinstance(v, Shaped) else () for v in (known, value))
         if isinstance(known, Shaped) and named and len(named) == len(given):
             axes = (libraries.with_length(self, a, b) for a, b in zip(named, given, strict=True))
-            return Shaped(tuple(axes), known.brands)
+            return known.with_axes(tuple(axes))
         if known is not UNKNOWN:
             return known
         p = get_proper_type(declared)
@@ -354,9 +354,9 @@ def declared_value(declared: Type, value: Fact) -> Fact:
         return Shaped() if is_tensor else Size() if is_size else NUMBER if is_float else UNKNOWN
     if isinstance(value, Shaped) and value.axes is not None:
         if len(value.axes) != len(axes):  # mypy reports it
-            return Shaped(tuple(axes), value.brands)
+            return value.with_axes(tuple(axes))
         known = tuple(a if is_named(a) and not is_variable(a) else b for a, b in zip(axes, value.axes, strict=True))
-        return Shaped(known, value.brands)
+        return value.with_axes(known)
     return Shaped(tuple(axes), brands_of(value)) if value is UNKNOWN or isinstance(value, Shaped) else value
 
 

@@ -83,7 +83,7 @@ def is_value(value: Fact) -> bool:
 
 def _rename(value: Fact, names: Mapping[FollowedBrand, FollowedBrand]) -> Fact:
     if isinstance(value, Shaped) and value.brands:
-        return Shaped(value.axes, frozenset(names.get(b, b) for b in value.brands))
+        return value.with_brands(frozenset(names.get(b, b) for b in value.brands))
     return Tuple(tuple(_rename(item, names) for item in value.items)) if isinstance(value, Tuple) else value
 
 

@@ -31,7 +31,7 @@ from branded.mypy.rows.algebra import AXES, TENSOR, VEC
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
 from branded.mypy.shapes.axes import format_axes, format_axis
 from branded.mypy.shapes.brands import READS, UNBATCHED, check_read
-from branded.mypy.shapes.rules import resized
+from branded.mypy.shapes.rules import dtypes, resized
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
     NUMBER,
@@ -144,7 +144,9 @@ def binary(run: FileState, at: Context, op: str, left: Fact, right: Fact, a: Exp
     if op == "@" and not isinstance(left, Shaped):
         return Shaped(None, brands)
     assert isinstance(own, Shaped)
-    return add_brands(method(run, at, own, f"__{name}__", {"x": [(e, other)]}), brands)
+    dtypes.check(run, name, at, left, right)
+    result = method(run, at, own, f"__{name}__", {"x": [(e, other)]})
+    return add_brands(dtypes.with_dtype(result, dtypes.result_dtype(name, left, right)), brands)
 
 
 def method(
@@ -244,7 +246,10 @@ def call_method(run: FileState, own: Shaped, name: str, at: Context, given: Sequ
     if name in READS:
         check_read(run, own, name, at)
     brands = own.brands.union(*map(brands_of, values.values())) if name not in UNBATCHED else frozenset()
-    return add_brands(_of_method(run, Shaped(own.axes), name, at, values), brands)
+    dtypes.check(run, name, at, own, *values.values())
+    named = next((values[i] for i, n in enumerate(at.arg_names) if n == "dtype"), None)
+    dtype = dtypes.result_dtype(name, own, *values.values()) if named is None else dtypes.named_dtype(named)
+    return add_brands(dtypes.with_dtype(_of_method(run, Shaped(own.axes), name, at, values), dtype), brands)
 
 
 def _of_method(run: FileState, own: Shaped, name: str, at: CallExpr, values: dict[int, Fact]) -> Fact:

@@ -62,16 +62,25 @@ class FollowedBrand(EqualByParts, parts="label at depth loop"):
         self.needs_randomness = False
 
 
-class Shaped(Fact, EqualByParts, parts="axes brands"):
+class Shaped(Fact, EqualByParts, parts="axes brands dtype"):
     """A tensor or an array.
 
     Attributes:
         axes: The type of each axis; None if the number of axes is unknown.
         brands: The brands that the value certainly has.
+        dtype: The kind of its dtype: "bool", "weakint", "int" or "float", or "" if it is unknown.
     """
 
-    def __init__(self, axes: tuple[Type, ...] | None = None, brands: frozenset[FollowedBrand] = frozenset()) -> None:
-        self.axes, self.brands = axes, brands
+    def __init__(
+        self, axes: tuple[Type, ...] | None = None, brands: frozenset[FollowedBrand] = frozenset(), dtype: str = ""
+    ) -> None:
+        self.axes, self.brands, self.dtype = axes, brands, dtype
+
+    def with_axes(self, axes: tuple[Type, ...] | None) -> Shaped:
+        return Shaped(axes, self.brands, self.dtype)
+
+    def with_brands(self, brands: frozenset[FollowedBrand]) -> Shaped:
+        return Shaped(self.axes, brands, self.dtype)
 
 
 class Const(Fact, EqualByParts, parts="value"):
@@ -258,6 +267,16 @@ def is_tree(value: Mutable) -> bool:
     return value.kind in ("list", "dict") or is_record
 
 
+def children_of(value: Fact) -> dict[object, Fact] | None:
+    """Return the children of a pytree by index, key or field; None for a leaf, and if they are unknown."""
+    if isinstance(value, Tuple):
+        return dict(enumerate(value.items))
+    if not isinstance(value, Mutable) or not is_tree(value) or value.items is None:
+        return None
+    static = static_fields(value.info) if value.info is not None else ()
+    return {k: v for k, v in value.items.items() if k not in static}
+
+
 def change_leaves(value: Mutable, items: dict[object, Fact], change: Callable[[object, Fact], Fact]) -> Mutable:
     """Return an object, a list or a dict with changed items; static fields of a dataclass keep their values."""
     static = static_fields(value.info) if value.info is not None else ()
@@ -283,7 +302,7 @@ def add_brands(value: Fact, brands: frozenset[FollowedBrand]) -> Fact:
     if not brands:
         return value
     if isinstance(value, Shaped):
-        return Shaped(value.axes, value.brands | brands)
+        return value.with_brands(value.brands | brands)
     return Tuple(tuple(add_brands(item, brands) for item in value.items)) if isinstance(value, Tuple) else value
 
 
@@ -350,10 +369,10 @@ def join(a: Fact, b: Fact) -> Fact:
     if is_same(a, b):
         return a
     if isinstance(a, Shaped) and isinstance(b, Shaped):
-        brands = a.brands & b.brands
+        both = Shaped(None, a.brands & b.brands, a.dtype if a.dtype == b.dtype else "")
         if a.axes is None or b.axes is None or len(a.axes) != len(b.axes):
-            return Shaped(None, brands)
-        return Shaped(tuple(x if x == y else ANY_AXIS for x, y in zip(a.axes, b.axes, strict=True)), brands)
+            return both
+        return both.with_axes(tuple(x if x == y else ANY_AXIS for x, y in zip(a.axes, b.axes, strict=True)))
     if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
         return Tuple(tuple(map(join, a.items, b.items)))
     if isinstance(a, Stream) and isinstance(b, Stream):

@@ -210,7 +210,7 @@ def lookups(a: Vec[S1], i: Vec[S2]) -> None:
     assert_type(a[i], Vec[S1 | S2])
     assert_type(W[i], Vec[S2])
     assert_type(a[0, i], Vec[S1 | S2])
-    assert_type(a[x], Vec[S1])
+    assert_type(a[x.int()], Vec[S1])
 
 
 # --- functions that return tuples

@@ -43,8 +43,8 @@ associative_scan(lambda a, b: (a + b).sum(), M)  # E: associative_scan: the resu
 vmap(lambda x: associative_scan(lambda a, b: a + b, x))(v)  # E: associative_scan: axis 0 is out of range
 
 # --- a number as the carry, and a tensor after the first step
-scan(lambda c, x: (c + x, c), 0.0, M)  # E: scan: carry changes its shape from step to step
-vmap(lambda x: fori_loop(0, 3, lambda i, c: c + x, 1.0))(M)  # E: fori_loop: carry changes its shape from step to step
+scan(lambda c, x: (c + x, c), 0.0, M)  # E: scan: carry changes its type from step to step
+vmap(lambda x: fori_loop(0, 3, lambda i, c: c + x, 1.0))(M)  # E: fori_loop: carry changes its type from step to step
 
 
 # --- a scalar in a loop, its length and its shape

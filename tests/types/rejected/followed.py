@@ -190,9 +190,9 @@ vmap(lambda x: while_loop(lambda c: c < 3, lambda c: c + 1, x.reshape(1)))(four)
 cond(four > 1, lambda: four, lambda: four)  # E: cond: the predicate has the shape (4,), and is not a scalar
 
 # --- carries that change their shape
-vmap(lambda x: fori_loop(0, 3, lambda i, c: c.reshape(1) + 1, x))(four)  # E: fori_loop: carry changes its shape
-vmap(lambda x: scan(lambda c, _: (c.reshape(1), c), x, length=3))(four)  # E: scan: carry changes its shape
-scan(lambda c, x: (c + four, c), Tensor(0.0), four)  # E: scan: carry changes its shape from step to step
+vmap(lambda x: fori_loop(0, 3, lambda i, c: c.reshape(1) + 1, x))(four)  # E: fori_loop: carry changes its type
+vmap(lambda x: scan(lambda c, _: (c.reshape(1), c), x, length=3))(four)  # E: scan: carry changes its type
+scan(lambda c, x: (c + four, c), Tensor(0.0), four)  # E: scan: carry changes its type from step to step
 
 # --- a tangent of another shape
 vmap(lambda x: jvp(lambda y: y * 2, (x,), (four,))[1])(four)  # E: jvp: the tangent of a primal has another shape
@@ -403,7 +403,7 @@ def discounted(rewards: Tensor) -> Tensor:
     def back(g: Tensor, r: Tensor) -> tuple[Tensor, Tensor]:
         return r + 0.9 * g, g
 
-    return scan(back, Tensor(0.0), rewards)[1]  # E: scan: carry changes its shape from step to step
+    return scan(back, Tensor(0.0), rewards)[1]  # E: scan: carry changes its type from step to step
 
 
 vmap(discounted)(Tensor.ones(4, 5, 2))

@@ -11,4 +11,4 @@ grad(lambda x: x * 2)(X)  # E: grad: the function must return one float, and it 
 grad(lambda x: x.sum() * 2)(X)
 
 # --- a carry that changes its shape
-scan(lambda c, x: (c + x, x), Tensor(0.0), X)  # E: scan: carry changes its shape from step to step
+scan(lambda c, x: (c + x, x), Tensor(0.0), X)  # E: scan: carry changes its type from step to step

@@ -10,6 +10,7 @@ from branded.mypy.codes import DRAW_TYPE
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
 from branded.mypy.shapes import tensors
 from branded.mypy.shapes.axes import axis_of_value, format_axes, shape_of
+from branded.mypy.shapes.rules import dtypes
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
     NONE,
@@ -24,6 +25,7 @@ from branded.mypy.shapes.values import (
     is_int,
     is_number,
     items_of,
+    list_of,
 )
 
 _SHAPED = {"zeros", "ones", "empty", "rand", "randn", "uniform", "normal"}
@@ -68,7 +70,11 @@ def of_random(run: FileState, name: str, given: Arguments, at: Context) -> Fact:
         is_given = size is not None and size != NONE
         parameters = [v for n, v in given.keywords.items() if n not in ("key", "shape", "dtype")]
         parameters += [] if name in _OF_KEYS else given.positional[1:]
-        if not is_given and name not in _OF_KEYS and not all(is_number(v) or v == Shaped(()) for v in parameters):
+        if (
+            not is_given
+            and name not in _OF_KEYS
+            and not all(is_number(v) or getattr(v, "axes", None) == () for v in parameters)
+        ):
             return Shaped()
         if not is_given or size is None:
             return Shaped(())
@@ -76,13 +82,28 @@ def of_random(run: FileState, name: str, given: Arguments, at: Context) -> Fact:
     return Shaped()
 
 
-def from_data(run: FileState, given: Arguments) -> Fact:
+def from_data(run: FileState, given: Arguments) -> Shaped:
     data = given.get(0, "data")
-    axes = data_axes(data, run.length) if data is not None and not run.declared_only else None
-    return Shaped(tuple(axes)) if axes is not None else Shaped()
+    if data is None or run.declared_only:
+        return Shaped()
+    axes, named = data_axes(data, run.length), given.get(2, "dtype")
+    dtype = dtypes.dtype_of_data(data) if named is None else dtypes.named_dtype(named)
+    return Shaped(tuple(axes) if axes is not None else None, dtype=dtype)
 
 
 def of_class(run: FileState, name: str, given: Arguments, at: Context) -> Fact:
+    """Return the result of a function of `Tensor`, such as `Tensor.zeros`, or of a method that is called on it."""
+    named = given.keywords.get("dtype")
+    if named is not None:
+        dtype = dtypes.named_dtype(named)
+    elif name in ("full", "arange"):
+        dtype = dtypes.dtype_of_data(list_of(given.positional[name == "full" :]))
+    else:
+        dtype = dtypes.result_dtype(name, *given.positional)
+    return dtypes.with_dtype(_shape_of_class(run, name, given, at), dtype if not run.declared_only else "")
+
+
+def _shape_of_class(run: FileState, name: str, given: Arguments, at: Context) -> Fact:
     if not given.exact or not isinstance(at, CallExpr):
         return Shaped()
     if run.declared_only and name not in ("stack", "cat", "einsum"):
@@ -153,14 +174,14 @@ def of_numpy(run: FileState, fullname: str, name: str, given: Arguments) -> Fact
             size = given.positional[at]
         return shape_of(run, [size]) if size is not None else UNKNOWN
     if name in _ELEMENTWISE and len(given.positional) == 1:
-        return given.positional[0] if isinstance(given.positional[0], Shaped) else UNKNOWN
+        return Shaped(given.positional[0].axes) if isinstance(given.positional[0], Shaped) else UNKNOWN
     if name == "stack" and given.positional and (items := items_of(given.positional[0])):
         axis = given.get(1, "axis") or Const(0)
         return _join_tensors(run, "stack", Arguments(items, {"dim": axis}))
     if name in _SHAPE_ARGUMENT and (size := size or given.get(0, "shape")) is not None:
         return shape_of(run, [size])
     if name in ("array", "asarray") and given.positional:
-        return from_data(run, given)
+        return from_data(run, given) if len(given.positional) == 1 else Shaped(from_data(run, given).axes)
     if name == "arange":
         return _range(run, given) if all(map(is_int, given.positional)) else Shaped((ANY_AXIS,))
     if name == "linspace" and len(given.positional) > 2:

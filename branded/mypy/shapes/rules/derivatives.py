@@ -7,6 +7,7 @@ from mypy.nodes import Context
 from branded.mypy.codes import DERIVATIVE
 from branded.mypy.shapes.axes import format_axes
 from branded.mypy.shapes.brands import map_leaves
+from branded.mypy.shapes.rules import dtypes
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
     UNKNOWN,
@@ -35,14 +36,16 @@ def derivative(run: FileState, name: str, given: Arguments, at: Context) -> Fact
     is_gradient = name in ("grad", "value_and_grad")
 
     def called(more: Arguments) -> Fact:
+        numbers = [argnums] if as_number(argnums) is not None else items_of(argnums)
+        positions = [as_number(n) for n in numbers or ()]
+        for p, x in ((p, more.positional[p]) for p in positions if p is not None and p in range(len(more.positional))):
+            dtypes.check_float(run, name, x, f"argument {p + 1}", at)
         result, aux = run.call(f, more, at), None
         if has_aux != Const(False):
             result, aux = (items_of(result) or [UNKNOWN] * 2)[:2]
         _check_scalar(run, name if is_gradient else "", result, at)
-        numbers = [argnums] if as_number(argnums) is not None else items_of(argnums)
         if numbers is None:
             return UNKNOWN
-        positions = [as_number(n) for n in numbers]
         each = [more.positional[p] if p is not None and -len(more.positional) <= p < len(more.positional) else UNKNOWN
                 for p in positions]  # fmt: skip
         brands = brands_of(Tuple(tuple(more.all()))) | brands_of(result)
@@ -66,6 +69,9 @@ def _check_scalar(run: FileState, name: str, result: Fact, at: Context) -> None:
     if name and axes:
         returned = f"it returns a tensor of shape {format_axes(axes)}"
         run.report(at, DERIVATIVE, f"{name}: the function must return one float, and {returned}", _REDUCED)
+    elif name:
+        wrong = f"{name}: the function must return one float, and it returns {{}}"
+        dtypes.reject(run, result, dtypes.NOT_FLOAT, wrong, "return a float", at, DERIVATIVE)
 
 
 def jacobian(result: Fact, x: Fact) -> Fact:
@@ -89,6 +95,8 @@ def vjp(run: FileState, given: Arguments, at: Context) -> Fact:
     f, *primals = given.positional or [UNKNOWN]
     if not given.exact or given.keywords:
         return UNKNOWN
+    for i, x in enumerate(primals, 1):
+        dtypes.check_float(run, "vjp", x, f"argument {i}", at)
     out = run.call(f, Arguments(primals), at)
 
     def pullback(more: Arguments) -> Fact:

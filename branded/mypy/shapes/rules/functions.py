@@ -46,7 +46,7 @@ def of_function(run: FileState, fullname: str, given: Arguments, at: Context) ->
 
 def _same(run: FileState, given: Arguments, at: Context) -> Fact:
     value = given.positional[0] if given.positional else UNKNOWN
-    return value if isinstance(value, Shaped) else Shaped(() if is_number(value) else None)
+    return Shaped(value.axes if isinstance(value, Shaped) else () if is_number(value) else None)
 
 
 def _broadcast(run: FileState, given: Arguments, at: Context) -> Fact:
