@@ -191,8 +191,11 @@ class Transform(Protocol):
 def type_of_lambda(transform: Transform, f: LambdaExpr, numbers: Sequence[Type] = ()) -> Type | None:
     """Return the type of `vmap(lambda …)` that is called later; None if its parameters cannot be tensors of any row.
 
-    `numbers` are types that its parameters accept in addition. Parameters with a default accept any value.
+    `numbers` are types that its parameters accept in addition. Parameters with a default accept any value. Each call
+    of a lambda with star-parameters checks its body.
     """
+    if any(k.is_star() for k in f.arg_kinds):
+        return None
     api, scope, context = transform.api, transform.scope, transform.at
     place = f"{context.line}:{context.column}{LAMBDA}"
     rows = [scope.fresh((n or "x").upper(), context, api, place=f"{place}{i}") for i, n in enumerate(f.arg_names)]

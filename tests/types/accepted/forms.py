@@ -301,6 +301,10 @@ assert_type(vmap(double)(x).stack(vmap(double)(y)), Tensor)
 assert_type(vmap(lambda a: a * 2)(np.ones((2, 3))), Tensor)
 assert_type(vmap(lambda a: a[np.array([0, 1])] + a[np.array([True, False, True, False])].sum())(X), Tensor)
 
+# --- a stored lambda with star-parameters
+added = vmap(lambda *ys: ys[0] + ys[1])
+added(X, X)  # N: vmap: the function returns "Any" here, so its result is not checked
+
 # --- a walrus and an if-expression of shared values
 flag = len(x.shape) == 1
 assert_type(vmap(lambda a: (b := a + 1) * b if flag else a)(x), Tensor)
