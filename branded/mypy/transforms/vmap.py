@@ -213,8 +213,8 @@ class Transforms:
             symbol = self._lookup(VMAP)
             t = get_proper_type(symbol.node.type) if symbol and isinstance(symbol.node, OverloadedFuncDef) else None
             items = t.items if isinstance(t, Overloaded) else []
-            self._plainest_of.update((VMAP, i) for i in items if not i.unpack_kwargs)
-        return self._plainest_of.get(VMAP, sig)
+            self._plainest_of[VMAP] = next((i for i in items if not i.unpack_kwargs), sig)
+        return self._plainest_of[VMAP]
 
     def result(self, ctx: FunctionContext) -> Type:
         """Return the type of `vmap(f)`, `@vmap`, or the decorator `vmap(in_axes=…)`."""
