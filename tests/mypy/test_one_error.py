@@ -91,6 +91,15 @@ CASES = {
         'X = Tensor.rand(3, 2)\nr = vmap(read, axis_name="a")(X), vmap(read, axis_name="b")(X)\n',
         ("app", "r ="),
     ),
+    "a read in the first vmap of a file, which is in a function": (
+        "from collections.abc import Callable\nclass Unit:\n    def __init__(self, w: Tensor) -> None:\n"
+        "        self.w = w\n    def __call__(self, x: Tensor) -> Tensor:\n        return read(self.w @ x)\n"
+        "def read(x: Tensor) -> Tensor:\n    return x / x.sum().item()\n"
+        "def mapped(f: Callable[[Tensor], Tensor], xs: Tensor) -> Tensor:\n    return vmap(f)(xs)\n",
+        "from lib import Unit, mapped\nx = Tensor([[1.0, 2.0], [3.0, 4.0]])\n"
+        "def f() -> None:\n    vmap(Unit(x))(x)\n    mapped(Unit(x), x)\n",
+        ("app", "    vmap(Unit"),
+    ),
     "a store that two vmaps in a line call": (
         "kept: list[Tensor] = []\ndef read(x: Tensor) -> Tensor:\n    kept.append(x)\n    return x\n",
         'X = Tensor.rand(3, 2)\nr = vmap(read, axis_name="a")(X), vmap(read, axis_name="b")(X)\n',

@@ -243,8 +243,9 @@ def call_method(run: FileState, own: Shaped, name: str, at: Context, given: Sequ
         return UNKNOWN
     name = _OF_NUMPY.get(name, name)
     values = dict(enumerate(given if len(given) == len(at.args) else map(run.evaluate, at.args)))
-    if name in READS:
+    if name in READS and own.brands:
         check_read(run, own, name, at)
+        return UNKNOWN
     brands = own.brands.union(*map(brands_of, values.values())) if name not in UNBATCHED else frozenset()
     dtypes.check(run, name, at, own, *values.values())
     named = next((values[i] for i, n in enumerate(at.arg_names) if n == "dtype"), None)

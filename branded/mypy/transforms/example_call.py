@@ -81,11 +81,12 @@ class ExampleCall(NamedTuple):
                 again = api.get_expression_type(other)
             if not more.has_new_errors():
                 return again
-        explained = set[ErrorCode | None]()
-        for error in errors.filtered_errors():
-            if is_brand_code(error.code) or error.code is TRUTHY_BOOL:  # in the body of f
-                add_errors(api, [error])
-            elif error.severity == "error" and error.code is not NO_UNTYPED_CALL and error.code not in explained:
+        found, explained = errors.filtered_errors(), set[ErrorCode | None]()
+        in_body = [e for e in found if is_brand_code(e.code) or e.code is TRUTHY_BOOL]
+        add_errors(api, in_body)
+        for error in found:
+            is_other = error not in in_body and error.severity == "error" and error.code is not NO_UNTYPED_CALL
+            if is_other and error.code not in explained:
                 self._explain(error)
                 explained.add(error.code)  # the other arguments may be wrong for the same reason
                 inside = AnyType(TypeOfAny.from_error)

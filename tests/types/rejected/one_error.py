@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable
 
 from tinygrad import Tensor
 
-from branded import Axes, Brand, as_axes, pmean, psum, scan, vmap, while_loop
+from branded import Axes, Brand, as_axes, fori_loop, pmean, psum, scan, vmap, while_loop
 from tests.types.other.readers import Unit, mapped
 
 x, y = Tensor([[1.0, 2.0], [3.0, 4.0]]), Tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -200,9 +200,14 @@ for _ in range(2):
 
 # --- a read in another file, where types and shapes show it for different calls
 def read_in_loss() -> None:
+    vmap(lambda a: mapped(Unit(x), x) + a)(x)
     vmap(Unit(x))(x)  # E: item: a value that varies over "s" has no single value to read
     mapped(Unit(x), x)
 
 
 # --- the number of examples of a brand that is not open
 vmap(lambda a: a / psum(1, Users))(x)  # E: psum: no brand Users is open here
+
+
+# --- a read in a loop, whose result would be a carry of another shape
+vmap(lambda a: fori_loop(0, 3, lambda i, c: c.item(), a))(x)  # E: item: a value that varies over "a"

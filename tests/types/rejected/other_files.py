@@ -7,6 +7,7 @@ from tinygrad import Tensor
 
 from branded import Brand, Vec, vmap
 from tests.types.other import tensors
+from tests.types.other.readers import Unit, mapped
 from tests.types.other.tensors import (
     Logged,
     deeper,
@@ -55,3 +56,9 @@ vmap(logged)(X)  # E: reads: tensors.py:106, in `logged`: f'{y.sum():.2f}'
 # --- methods
 vmap(Logged(deep=True))(X)  # E: calls: tensors.py:63, in `__call__`: self.activated(y)
 vmap(Logged().activated)(X)  # E: reads: tensors.py:119, in `activated`: case 0
+
+
+# --- a read in another file, which types show for one call and shapes for another one
+points = Tensor([[1.0, 2.0], [3.0, 4.0]])
+vmap(lambda a: mapped(Unit(points), points) + a)(points)
+vmap(Unit(points))(points)  # E: item: a value that varies over "s" has no single value to read
