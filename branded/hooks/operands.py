@@ -188,10 +188,16 @@ def _array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **kwa
     return _refuse_numpy(self, ufunc.__name__, "out" in kwargs)
 
 
+_OF_SHAPE = {"shape", "ndim", "size"}
+"""Functions of numpy that read only the shape."""
+
+
 def _array_function(self: Tensor, f: Any, types: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """Handle `numpy.sum(x)` and similar functions."""
     if not is_tracing():
         return f._implementation(*args, **kwargs)
+    if f.__name__ in _OF_SHAPE:
+        return f._implementation(*(np.broadcast_to(0, x.shape) if isinstance(x, Tensor) else x for x in args), **kwargs)
     return _refuse_numpy(self, f.__name__, False)
 
 

@@ -120,7 +120,8 @@ def reject_batched_arguments(ctx: FunctionSigContext | MethodSigContext) -> Call
             anything = AnyType(TypeOfAny.from_error)
             result = t if name in BUILTINS and row_of(t) is not None else anything if key is not None else sig.ret_type
             kinds = [ARG_NAMED_OPT if k == ARG_NAMED else k for k in sig.arg_kinds]  # an overload may need a key
-            return sig.copy_modified(arg_types=[anything] * len(kinds), arg_kinds=kinds, ret_type=result)
+            types = [anything] * len(kinds)  # also for `**kwargs: Unpack[...]`
+            return sig.copy_modified(arg_types=types, arg_kinds=kinds, ret_type=result, unpack_kwargs=False)
     return sig
 
 
