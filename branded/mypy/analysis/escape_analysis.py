@@ -317,7 +317,9 @@ def _stored_type(put: Put, api: TypeChecker) -> ProperType | None:
     if isinstance(t, Instance) and t.type.fullname in (*CONTAINERS, *_HOLDERS):
         return get_proper_type(t.args[-1]) if t.args else None
     is_unknown = t is None or isinstance(t, AnyType) or (isinstance(t, Instance) and t.type.fullname == OBJECT)
-    return NoneType() if put.into and not is_unknown else t  # `opt.update(...)` puts nothing into a container
+    if is_unknown or not put.into or (put.is_write and t is not None and row_of(t) is not None):
+        return t
+    return NoneType()  # `opt.update(...)` puts nothing into a container
 
 
 def _report_store(context: Context, place: Expression, t: Type, api: TypeChecker) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mypy.checker import TypeChecker
-from mypy.nodes import Expression, OpExpr, TupleExpr, TypeInfo
+from mypy.nodes import CallExpr, Expression, OpExpr, RefExpr, TupleExpr, TypeInfo
 from mypy.plugin import ClassDefContext, FunctionContext
 from mypy.type_visitor import TypeQuery
 from mypy.types import (
@@ -21,8 +21,9 @@ from mypy.types import (
 )
 
 from branded.mypy.analysis import reads
-from branded.mypy.rows.algebra import ANY_ROW, TENSOR, VEC, as_vec, rows_in
+from branded.mypy.rows.algebra import ANY_ROW, TENSOR, VEC, add_brands, as_vec, rows_in
 from branded.mypy.rows.brand_env import OpenBrands, checker
+from branded.mypy.rows.injected_calls import tested_operands
 
 ASKED = "builtins.isinstance"
 
@@ -38,6 +39,27 @@ def narrow_isinstance(ctx: FunctionContext) -> Type:
     if len(ctx.args) == 2 and ctx.args[0] and ctx.args[1] and any(_is_vec(t) for t in ctx.arg_types[0]):
         _store_vec_class(ctx.args[1][0], checker(ctx))
     return ctx.default_return_type
+
+
+def narrow_guards(ctx: FunctionContext, is_tested: bool = True) -> Type:
+    """Check tested values, and make a `TypeIs` or `TypeGuard` function narrow its argument to a type with its brands.
+
+    The call that triggers this hook was injected before the statement. mypy reads the type when it narrows.
+
+        x: Vec[S, Tensor] | float
+        is_tensor(x)                then Vec[S, Tensor], and float in the other branch
+    """
+    api = checker(ctx)
+    for e in tested_operands(ctx.args[0][0], is_tested):
+        if not isinstance(e, CallExpr) or not e.args or not isinstance(f := e.callee, RefExpr):
+            continue
+        api.expr_checker.type_overrides.pop(f, None)
+        t, given = api.lookup_type_or_none(f), api.lookup_type_or_none(e.args[0])
+        row = rows_in(given) if given is not None and (f.type_is or f.type_guard) is not None else []
+        if row and t is not None and isinstance(t := get_proper_type(t), CallableType):
+            f.type_is, f.type_guard = (u and add_brands(u, row) for u in (f.type_is, f.type_guard))
+            api.expr_checker.type_overrides[f] = t.copy_modified(type_is=f.type_is, type_guard=f.type_guard)
+    return reads.reject_test(ctx, is_tested)
 
 
 def narrow_match(ctx: FunctionContext, scope: OpenBrands) -> Type:

@@ -31,6 +31,7 @@ from mypy.nodes import (
     ListExpr,
     MemberExpr,
     Node,
+    OverloadedFuncDef,
     ReturnStmt,
     TypeInfo,
     Var,
@@ -141,7 +142,8 @@ class Instances:
         if isinstance(node, Var) and isinstance(held := definition_of(sig, node, api), FuncDef | Decorator):
             node = held
         node = held_function(ctx, sig, api) or node
-        wide = [es if _is_wide(t) else [] for t, es in zip(sig.arg_types, ctx.args, strict=False)]
+        is_overloaded = isinstance(node, OverloadedFuncDef)  # a call has one of its types
+        wide = [es if is_overloaded or _is_wide(t) else [] for t, es in zip(sig.arg_types, ctx.args, strict=False)]
         self._report_object_reads(ctx, sig, wide, node, api)
         if (
             row_variables(sig)
@@ -209,11 +211,10 @@ class Instances:
         api: TypeChecker,
     ) -> None:
         """Report reads of the batched arguments for parameters that accept any object: `isinstance(o, Tensor)`."""
-        f = without_decorator(node, api)
+        f = without_decorator(node.impl if isinstance(node, OverloadedFuncDef) else node, api)
         if not isinstance(f, FuncDef) or self.busy or not any(wide):
             return
-        nothing = NoneType()
-        types: list[Type] = []
+        nothing, types = NoneType(), list[Type]()
         for es in wide:
             with trying(api):
                 types.append(api.get_expression_type(es[0]) if len(es) == 1 and not is_deep(es[0]) else nothing)

@@ -41,11 +41,13 @@ VIEWS = {"builtins.vars", "builtins.getattr"}
 
 
 class Put(NamedTuple):
-    """A store: `place = value`, or `place.append(value)` with a container as place."""
+    """A store: `place = value`, or `place.append(value)` with a container as place, or `place.assign(value)`."""
 
     place: Expression
     value: Expression
     into: bool = False
+    is_write: bool = False
+    """Whether the place is a tensor whose memory gets the value."""
 
 
 STORES = (AssignmentStmt, OperatorAssignmentStmt, CallExpr)
@@ -65,6 +67,8 @@ def find_stores(node: Node) -> Iterator[Put]:
             yield from (Put(node.lvalue, e, into=True) for e in flat_entries([added]))
         case CallExpr(callee=RefExpr(fullname=name), args=[owner, attribute, value]) if name in SETTERS:
             yield Put(MemberExpr(owner, attribute.value if isinstance(attribute, StrExpr) else "..."), value)
+        case CallExpr(callee=MemberExpr(name="assign", expr=tensor), args=[value]):
+            yield Put(tensor, value, into=True, is_write=True)
         case CallExpr(callee=MemberExpr(name=name, expr=container)) if name in PUTTERS:
             yield from (Put(container, e, into=True) for e in flat_entries(node.args))
 

@@ -347,10 +347,16 @@ def _is_constant(e: Expression) -> bool:
 
 
 def update_copy(f: FuncDef) -> None:
-    """Update the injected calls in a copy of a function to refer to the copy's own patterns."""
+    """Update the injected calls in a copy of a function to refer to the copy's own patterns and tests."""
     for block in walk(f.body):
-        if isinstance(block, Block):
-            for mark, s in zip(block.body, block.body[1:], strict=False):
-                if isinstance(s, MatchStmt) and isinstance(mark, ExpressionStmt) and is_injected(mark.expr, MATCH):
-                    assert isinstance(mark.expr, CallExpr)
-                    mark.expr.args[1:] = tensor_classes(s)
+        marks: list[CallExpr] = []
+        for s in block.body if isinstance(block, Block) else ():
+            mark = s.expr if isinstance(s, ExpressionStmt) else None
+            if isinstance(mark, CallExpr) and any(is_injected(mark, name) for name in (MATCH, TEST, OPERANDS, CASE)):
+                marks.append(mark)
+                continue
+            own = [args for _, args in _injections(s) if not _assigns(args[0])] if marks else []
+            if [len(m.args) for m in marks] == [len(args) for args in own]:
+                for m, args in zip(marks, own, strict=True):
+                    m.args[:] = args
+            marks = []

@@ -128,6 +128,8 @@ def call(run: FileState, f: LibraryName, given: Arguments, at: Context) -> Fact:
         return _of_branded(run, name, given, at)
     if f.name.startswith("numpy"):
         return constructors.of_numpy(run, f.name, name, given)
+    if f.name.startswith("tinygrad.nn.") and name in modules.WITH_SAMPLES:
+        _check_randomness(run, name, at)
     if f.name.startswith("tinygrad.nn.") and name in modules.LAYERS:
         return modules.layer(run, name, given)
     if f.name == "tinygrad.nn.state.get_state_dict":
@@ -155,7 +157,7 @@ def call(run: FileState, f: LibraryName, given: Arguments, at: Context) -> Fact:
 def _check_randomness(run: FileState, name: str, at: Context) -> None:
     """Report `Tensor.rand(2)` under a vmap without `randomness`."""
     brand = run.opened[-1] if run.opened else None
-    if brand is not None and brand.needs_randomness and name in RANDOM:
+    if brand is not None and brand.needs_randomness and name in RANDOM | modules.WITH_SAMPLES:
         wrong = f'randomness: choose whether the examples of vmap over "{brand.label}" share a random sample'
         fix = 'try:   randomness="different" for one sample per example, or "same" for one sample for all'
         run.report(at, RANDOMNESS, wrong, f"{brand.label}: opened by vmap at line {brand.at.line}", fix)

@@ -1,10 +1,12 @@
 """Programs that say nothing of rows."""
 
-from typing import Any, TypedDict
+from typing import Any, TypedDict, overload
 
-from tinygrad import Tensor
+import numpy as np
+from tinygrad import Tensor, nn
+from typing_extensions import TypeIs
 
-from branded import Brand, all_gather, axis_index, fori_loop, ppermute, psum, vmap
+from branded import Brand, all_gather, axis_index, cond, fori_loop, ppermute, psum, sequential_vmap, vmap
 
 x = Tensor([[1.0, 2.0], [3.0, 4.0]])
 
@@ -243,3 +245,72 @@ vmap(lambda h: growth(Plant(height=h, water=x, name="fern")))(x[0]).tolist()
 vmap(lambda h: vmap(lambda w: growth(Plant(height=h, water=w, name="fern")))(x))(x[0]).tolist()
 vmap(lambda h: growth(watered(Plant(height=h, water=x, name="fern"), h)))(x[0]).tolist()
 vmap(lambda h: growth(watered(plant, h), heat=2.0))(x[0]).tolist()
+
+
+# --- a TypeIs function narrows a batched value
+def is_tensor(o: object) -> TypeIs[Tensor]:
+    return isinstance(o, Tensor)
+
+
+def as_tensor(a: Tensor | float) -> Tensor:
+    if is_tensor(a):
+        return a * 2
+    return Tensor(a)
+
+
+assert vmap(lambda a: as_tensor(a) + as_tensor(1.0))(x).tolist() == [[3.0, 5.0], [7.0, 9.0]]
+
+
+# --- an early return leaves the rest of an overloaded function to the other types
+@overload
+def doubled(a: Tensor) -> Tensor: ...
+
+
+@overload
+def doubled(a: float) -> float: ...
+
+
+def doubled(a: Tensor | float) -> Tensor | float:
+    if isinstance(a, Tensor):
+        return a * 2
+    return float(a) * 2
+
+
+assert vmap(lambda a: doubled(a) + doubled(0.5))(x).tolist() == [[3.0, 5.0], [7.0, 9.0]]
+
+
+# --- an early return with an unknown condition
+def tripled(a: Tensor | float, least: int) -> Tensor | float:
+    if isinstance(a, Tensor) and a.ndim > least:
+        return a * 3
+    return a if isinstance(a, Tensor) else float(a)
+
+
+assert vmap(lambda a: a + tripled(a, 0))(x).tolist() == [[4.0, 8.0], [12.0, 16.0]]
+
+
+# --- a tensor that the call makes may be assigned a batched value
+def accumulated(a: Tensor) -> Tensor:
+    total = Tensor.zeros(2).contiguous()
+    for k in range(2):
+        total.assign(total + a * k)
+    return total
+
+
+assert vmap(accumulated)(x).tolist() == x.tolist()
+
+# --- a layer that samples its weights, and a layer that does not
+vmap(lambda a: nn.Linear(2, 3)(a), randomness="different")(x)
+vmap(lambda a: nn.LayerNorm(2)(a))(x)
+
+
+# --- a function that runs for one example after another
+@sequential_vmap
+def either(a: Tensor) -> Tensor:
+    return cond(a.sum() > 4, lambda: a, lambda: -a)
+
+
+assert vmap(either)(x).tolist() == [[-1.0, -2.0], [3.0, 4.0]]
+
+# --- a numpy function that reads only the shape
+assert vmap(lambda a: a * np.shape(a)[0])(x).tolist() == [[2.0, 4.0], [6.0, 8.0]]

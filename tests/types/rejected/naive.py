@@ -3,11 +3,12 @@
 import functools
 from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, ParamSpec, TypeAlias, TypedDict, TypeVar
+from typing import Any, ParamSpec, TypeAlias, TypedDict, TypeGuard, TypeVar, overload
 
-from tinygrad import Tensor
+import numpy as np
+from tinygrad import Tensor, nn
 
-from branded import switch, vmap
+from branded import sequential_vmap, switch, vmap
 
 x, y = Tensor([[1.0, 2.0]]), Tensor([[3.0, 4.0]])
 
@@ -435,3 +436,75 @@ def scaled(a: Tensor) -> Tensor:
 
 branches: list[Callable[[Tensor], Tensor]] = [scaled]
 vmap(lambda a: switch(a[0].int(), branches, a))(x)
+
+
+# --- a read of a value that a TypeGuard function narrows
+def is_tensor(o: object) -> TypeGuard[Tensor]:
+    return isinstance(o, Tensor)
+
+
+def guarded(a: Tensor | float) -> Tensor | float:
+    if is_tensor(a):
+        return a * a.sum().item()  # E: item: a value that varies over "a" has no single value to read
+    return a
+
+
+vmap(guarded)(x)
+
+
+# --- a read in an overloaded function
+@overload
+def per_unit(a: Tensor) -> Tensor: ...
+
+
+@overload
+def per_unit(a: float) -> float: ...
+
+
+def per_unit(a: Tensor | float) -> Tensor | float:
+    if isinstance(a, Tensor):
+        return a / a.sum().item()  # E: item: a value that varies over "a" has no single value to read
+    return 1.0
+
+
+vmap(lambda a: per_unit(a))(x)
+
+
+# --- a read in a function that runs for one example after another
+@sequential_vmap
+def one_by_one(a: Tensor) -> Tensor:
+    return a * a.sum().item()  # E: item: a value that varies over "a" has no single value to read
+
+
+vmap(lambda a: one_by_one(a))(x)
+
+# --- a value that varies is assigned to a global tensor
+buffer = Tensor.zeros(2).contiguous()
+
+
+def remembered(a: Tensor) -> Tensor:
+    buffer.assign(buffer + a)  # E: escape: a value that varies is kept in `buffer`
+    return a
+
+
+vmap(remembered)(x)
+
+
+# --- a value that varies is assigned to an attribute of a shared object
+class Average:
+    def __init__(self) -> None:
+        self.mean = Tensor.zeros(2).contiguous()
+
+    def __call__(self, a: Tensor) -> Tensor:
+        self.mean.assign(self.mean * 0.9 + a * 0.1)  # E: escape: a value that varies is kept in `self.mean`
+        return a - self.mean
+
+
+average = Average()
+vmap(lambda a: average(a))(x)
+
+# --- a layer that samples its weights for each example
+vmap(lambda a: nn.Linear(2, 3)(a))(x)  # E: randomness: choose whether the examples of vmap over "a" share
+
+# --- a numpy function of two arrays
+vmap(lambda a: np.maximum(a, 0))(x)  # E: numpy.maximum: a value that varies over "a" cannot be read by numpy

@@ -36,6 +36,7 @@ from branded.mypy.rows.callables import is_plain_subtype
 from branded.mypy.rows.operands import is_deep
 
 CUSTOM = {f"branded.autodiff.custom_rules.custom_derivatives.{name}" for name in ("custom_jvp", "custom_vjp")}
+CUSTOM |= {"branded.control_flow.custom_vmap.sequential_vmap"}
 """Decorators of branded whose function runs with batched values."""
 
 

@@ -34,6 +34,8 @@ _AFFINE = {"affine", "elementwise_affine", "track_running_stats"}
 _STATISTICS = ("running_mean", "running_var")
 LAYERS = ("Linear", "LayerNorm", "RMSNorm", "BatchNorm", "GroupNorm", "Embedding", "Conv1d", "Conv2d")
 """The classes of `tinygrad.nn` whose tensors have known shapes."""
+WITH_SAMPLES = {"Linear", "Embedding", "Conv1d", "Conv2d", "ConvTranspose1d", "ConvTranspose2d", "LSTMCell"}
+"""The classes of `tinygrad.nn` that draw their weights."""
 
 
 def layer(run: FileState, name: str, given: Arguments) -> Fact:

@@ -94,8 +94,10 @@ def _isinstance(run: FileState, given: Arguments, at: Context) -> Fact:
     if len(given.positional) != 2:
         return UNKNOWN
     value, wanted = given.positional
-    if isinstance(wanted, LibraryName) and wanted.name == TENSOR and isinstance(value, Shaped):
-        return UNKNOWN  # an array of numpy is not a tensor
+    if isinstance(value, Shaped) and isinstance(wanted, LibraryName):
+        if wanted.name == TENSOR:
+            return Const(True) if value.brands else UNKNOWN  # an array of numpy is not a tensor
+        return Const(False) if wanted.name.startswith("builtins.") else UNKNOWN
     if isinstance(value, Const) and isinstance(wanted, LibraryName) and wanted.name == TENSOR:
         return Const(False)
     if isinstance(value, Mutable) and value.info is not None and isinstance(wanted, Class):
