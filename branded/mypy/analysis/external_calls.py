@@ -111,8 +111,12 @@ def reject_batched_arguments(ctx: FunctionSigContext | MethodSigContext) -> Call
         compared = [_key_type(key, compared, ctx)]
     elif name.startswith("builtins."):
         compared = [_without_values(t) for t in compared]
+    if name in OF_ITSELF and any(map(known_brands, compared)):
+        accepted: list[Type] = [AnyType(TypeOfAny.special_form)] * len(sig.arg_types)
+        # np.shape is overloaded, and accepts tensors by itself
+        return sig if name == "numpy.shape" else sig.copy_modified(arg_types=accepted)
     for t in compared:
-        if known_brands(t) and name not in OF_ITSELF:
+        if known_brands(t):
             code, says = error_text(name)
             reject_batched(
                 api, ctx.context, t, code, f"{name.removeprefix('builtins.')}: {says}", suggest_method(name, t)
@@ -120,7 +124,7 @@ def reject_batched_arguments(ctx: FunctionSigContext | MethodSigContext) -> Call
             anything = AnyType(TypeOfAny.from_error)
             result = t if name in BUILTINS and row_of(t) is not None else anything if key is not None else sig.ret_type
             kinds = [ARG_NAMED_OPT if k == ARG_NAMED else k for k in sig.arg_kinds]  # an overload may need a key
-            types = [anything] * len(kinds)  # also for `**kwargs: Unpack[...]`
+            types = [anything] * len(kinds)  # no Unpack[...] for `**kwargs`
             return sig.copy_modified(arg_types=types, arg_kinds=kinds, ret_type=result, unpack_kwargs=False)
     return sig
 

@@ -314,3 +314,4 @@ assert vmap(either)(x).tolist() == [[-1.0, -2.0], [3.0, 4.0]]
 
 # --- a numpy function that reads only the shape
 assert vmap(lambda a: a * np.shape(a)[0])(x).tolist() == [[2.0, 4.0], [6.0, 8.0]]
+assert vmap(lambda a: a * np.size(a) + np.ndim(a))(x).tolist() == [[3.0, 5.0], [7.0, 9.0]]
