@@ -48,8 +48,7 @@ class DeferredPlugin(Plugin):
         with without_package():
             from branded.mypy.hooks import BrandedPlugin
 
-        self.created = BrandedPlugin(self.options)
-        self.created.scope.unvaried, self.created.scope.require_axes = self.unvaried, self.settings.require_axes
+        self.created = BrandedPlugin(self.options, self.unvaried, self.settings.require_axes)
         if self._modules is not None:
             self.created.set_modules(self._modules)
         vars(self).update({name: getattr(self.created, name) for name in HOOKS})

@@ -30,6 +30,19 @@ _running: list[TypeChecker] = []
 """The type checker of the outermost hook that is running."""
 
 
+class FastHook:
+    """A hook, and a function that answers most calls of it, and returns None for the others.
+
+    The function neither lets mypy check anything nor reports errors, so mypy's state need not be saved for it.
+    """
+
+    def __init__(self, answer: Hook, hook: Hook) -> None:
+        self.answer, self.hook = answer, hook
+
+    def __call__(self, ctx: Any) -> Any:
+        return self.hook(ctx)
+
+
 def guard_hooks(select: Select) -> Select:
     """Make a method that selects a hook return one that reports a failure instead of raising it.
 
@@ -43,8 +56,10 @@ def guard_hooks(select: Select) -> Select:
         known: dict[str, Hook | None] = plugin.known_hooks[name]
         if fullname in known:
             return known[fullname]
-        hook = select(plugin, fullname)
-        guarded = partial(_run_hook, hook, getattr(plugin.by_mypy, name), fullname) if hook is not None else None
+        hook, fast = select(plugin, fullname), None
+        if isinstance(hook, FastHook):
+            fast, hook = hook.answer, hook.hook
+        guarded = partial(_run_hook, hook, fast, getattr(plugin.by_mypy, name), fullname) if hook is not None else None
         if fullname.startswith(LIBRARIES) and not plugin.is_daemon:
             known[fullname] = guarded
         return guarded
@@ -52,14 +67,23 @@ def guard_hooks(select: Select) -> Select:
     return cast(Select, selected)
 
 
-def _run_hook(hook: Hook, by_mypy: Callable[[str], Hook | None], fullname: str, ctx: AnyContext) -> Any:
+def _run_hook(
+    hook: Hook, fast: Hook | None, by_mypy: Callable[[str], Hook | None], fullname: str, ctx: AnyContext
+) -> Any:
     """Run a hook of the plugin; `by_mypy` returns mypy's own hook for the name, which it may contain."""
     api = checker(ctx)
     if is_silent_library(api.tree, api.errors) and by_mypy(fullname) is None:
         return _default(ctx)
-    if DIGEST not in api.tree.names:
-        add_source_facts(api.tree)
-    add_notes(api.errors)
+    if not _running:
+        if DIGEST not in api.tree.names:
+            add_source_facts(api.tree)
+        add_notes(api.errors)
+    if fast is not None:
+        try:
+            if (found := fast(ctx)) is not None:
+                return found
+        except Exception:  # the hook fails too, and its failure is reported
+            pass
     # the outermost hook is at the user's line; a developer asks for the traceback
     if _running or api.options.show_traceback or api.options.pdb:
         return hook(ctx)

@@ -12,7 +12,6 @@ from mypy.options import Options as MypyOptions
 from mypy.plugin import (
     AnalyzeTypeContext,
     AttributeContext,
-    ClassDefContext,
     FunctionContext,
     FunctionSigContext,
     MethodContext,
@@ -37,7 +36,7 @@ from branded.mypy.axes import types as axes_types
 from branded.mypy.axes.types import erase_axes
 from branded.mypy.default_hooks import Signature, after_mypy
 from branded.mypy.error_notes import add_notes
-from branded.mypy.failures import Hook, guard_hooks
+from branded.mypy.failures import FastHook, Hook, guard_hooks
 from branded.mypy.rows import displays, injected_calls, injected_values, operands, operators, static_fields, widening
 from branded.mypy.rows.algebra import AXES, TENSOR, VEC, change, has_rows, keep_row, row_variables
 from branded.mypy.rows.brand_env import OpenBrands, checker, times_told
@@ -81,7 +80,7 @@ Hooks = dict[str, Callable[[T], R]]
 class BrandedPlugin(Plugin):
     """The mypy plugin: selects a hook for each name."""
 
-    def __init__(self, options: MypyOptions) -> None:
+    def __init__(self, options: MypyOptions, unvaried: str, require_axes: bool) -> None:
         super().__init__(options)
         forget()
         self.by_mypy = DefaultPlugin(options)
@@ -91,7 +90,10 @@ class BrandedPlugin(Plugin):
         """The hooks that `guard_hooks` remembers, by the methods that select them."""
         analyzed = {name: partial(self._analyze, name=name) for name in _ANALYZED}
         self.get_type_analyze_hook = self._analyze_again if self.is_daemon else analyzed.get  # type: ignore[assignment]
+        mro_hooks = {VEC: narrowing.open_vec, AXES: axes_types.promote_tensor}
+        self.get_customize_class_mro_hook = mro_hooks.get  # type: ignore[assignment]
         self.scope = scope = OpenBrands(self.lookup_fully_qualified)
+        scope.unvaried, scope.require_axes = unvaried, require_axes
         static_fields.use_lookup(self.lookup_fully_qualified)
         self.marks = injected_calls.Marks(append_end)
         self.instances = Instances(scope)
@@ -183,7 +185,7 @@ class BrandedPlugin(Plugin):
         if fullname in reads.NUMBERS:
             return reads.reject_number
         if self.transforms.is_vmap(fullname):
-            return self._vmap
+            return FastHook(self.transforms.known_signature, self._vmap)
         if fullname == JIT:
             return self.transforms.jit_signature
         if fullname in external_calls.PRODUCTS:
@@ -280,7 +282,8 @@ class BrandedPlugin(Plugin):
 
     def _method_signature(self, fullname: str) -> Signature | None:
         if fullname.startswith(TENSORS):
-            return self._indexing if fullname in indexing.INDEXED else self._tensor_method
+            is_index = fullname in indexing.INDEXED
+            return self._indexing if is_index else FastHook(operands.fixed_signature, self._tensor_method)
         if fullname.endswith("._replace") and self._is_generic_in_rows(fullname.rpartition(".")[0]):
             return widening.replace_signature
         if (hook := self.method_calls.get(fullname)) is not None:
@@ -320,7 +323,8 @@ class BrandedPlugin(Plugin):
         if fullname.startswith(TENSORS) or fullname in table.ON_CLASS:
             if fullname not in self.tensor_results:
                 hook, name = self._method_hook(fullname), fullname.rpartition(".")[2]
-                self.tensor_results[fullname] = partial(self._tensor_result, name=name, hook=hook)
+                slow = partial(self._tensor_result, name=name, hook=hook)
+                self.tensor_results[fullname] = FastHook(calls.result_without_axes, slow) if hook is None else slow
             return self.tensor_results[fullname]
         return self._method_hook(fullname)
 
@@ -377,9 +381,6 @@ class BrandedPlugin(Plugin):
         owner = self.lookup_fully_qualified(fullname.rpartition(".")[0])
         symbol = owner.node.get(fullname.rpartition(".")[2]) if owner and isinstance(owner.node, TypeInfo) else None
         return symbol.node if symbol is not None else None
-
-    def get_customize_class_mro_hook(self, fullname: str) -> Callable[[ClassDefContext], None] | None:
-        return {VEC: narrowing.open_vec, AXES: axes_types.promote_tensor}.get(fullname)
 
     def _analyze_again(self, fullname: str) -> Callable[[AnalyzeTypeContext], Type] | None:
         forget()

@@ -152,9 +152,24 @@ Rule = Callable[[MethodCall], "Known | list[Known]"]
 """A function from a call to the axes of its result; a list of them if the result is a tuple."""
 
 
+def has_own_axes(ctx: MethodContext | MethodSigContext) -> bool:
+    """Return whether the tensor whose method is called has known axes."""
+    return isinstance(ctx.type, Instance) and has_axes(ctx.type)
+
+
+def has_operand_axes(ctx: MethodContext) -> bool:
+    """Return whether the tensor whose method is called, or an argument, has known axes."""
+    return has_own_axes(ctx) or any(has_axes(t) for types in ctx.arg_types for t in types)
+
+
+def result_without_axes(ctx: MethodContext) -> Type | None:
+    """Return the result of a tensor method without a hook for its row; None if an operand has axes."""
+    return None if has_operand_axes(ctx) else change(ctx.default_return_type, keep_row)
+
+
 def without_axes(ctx: MethodSigContext, scope: OpenBrands) -> MethodSigContext:
     """Erase the axes from a method's signature, for hooks that infer its row."""
-    if not isinstance(ctx.type, Instance) or not has_axes(ctx.type):
+    if not has_own_axes(ctx):
         return ctx
     sig = ctx.default_signature
     plain_sig = sig.copy_modified(
@@ -165,8 +180,7 @@ def without_axes(ctx: MethodSigContext, scope: OpenBrands) -> MethodSigContext:
 
 def method_result(ctx: MethodContext, scope: OpenBrands, what: str, rule: Rule | None) -> Type:
     """Return the result type of a method, with the axes that its rule computes."""
-    has_own_axes = isinstance(ctx.type, Instance) and has_axes(ctx.type)
-    if not has_own_axes and not any(has_axes(t) for types in ctx.arg_types for t in types):
+    if not has_operand_axes(ctx):
         return ctx.default_return_type
     axes = rule(read_method_call(ctx, scope, what)) if rule is not None else None
     return place_axes(change(erase_axes(ctx.default_return_type, scope), keep_row), axes, scope)

@@ -173,6 +173,10 @@ def change(
             return end(t)
         row = union_row(f(brands_in_row(t.args[0])))
         return end(t if row == t.args[0] else t.copy_modified(args=[row, *t.args[1:]]))
+    if isinstance(t, Instance) and t.type.fullname in _NUMBERS:
+        return leaf(t)
+    if f is keep_row and leaf is _as_is and end is vec_to_tensor and is_a(t, TENSOR):
+        return t
     match t:
         case TupleType():
             same = isinstance(axes, TupleType) and len(axes.items) == len(t.items)

@@ -15,6 +15,7 @@ from mypy.subtypes import is_same_type
 from mypy.types import (
     AnyType,
     CallableType,
+    FunctionLike,
     Instance,
     TupleType,
     Type,
@@ -25,6 +26,7 @@ from mypy.types import (
 )
 
 from branded.mypy.analysis.memoize import cache_in_body
+from branded.mypy.axes.types import has_axes
 from branded.mypy.rows.algebra import (
     CONTAINERS,
     TENSOR,
@@ -98,6 +100,14 @@ def _is_unpacked(api: TypeChecker) -> bool:
 def method_signature(ctx: MethodSigContext) -> CallableType:
     """Solve the row variables of a call of a method of Vec or Tensor."""
     return operand_signature(ctx, any_is_plain=True)
+
+
+def fixed_signature(ctx: MethodSigContext) -> FunctionLike | None:
+    """Return the signature of a tensor method that has no variables, and no axes to erase; None for others."""
+    if ctx.default_signature.variables or has_axes(ctx.type):
+        return None
+    cache_in_body(checker(ctx))
+    return ctx.default_signature
 
 
 def array_signature(ctx: FunctionSigContext) -> CallableType:

@@ -35,7 +35,7 @@ from branded.mypy.shapes.axes import format_axes
 from branded.mypy.shapes.brands import map_leaves
 from branded.mypy.shapes.evaluate import Evaluator
 from branded.mypy.shapes.objects import declared_value
-from branded.mypy.shapes.other_files import original_of, path_of, variable_of
+from branded.mypy.shapes.other_files import original_node, original_of, path_of, variable_of
 from branded.mypy.shapes.shared_results import Body, Key, KnownResult, Sharing, key_of, result_of
 from branded.mypy.shapes.state import DEEPEST, DEEPEST_OF_ONE, STEPS, STEPS_OF_A_VARIABLE, OutOfSteps, Yields
 from branded.mypy.shapes.values import (
@@ -116,9 +116,8 @@ class FunctionCalls(Evaluator):
         raise NotImplementedError
 
     def call_function(self, f: Function, given: Arguments, at: Context) -> Fact:
-        node = f.node
-        if self.declared_only and isinstance(node, FuncDef) and at is not node:
-            declared = _result_type(node)
+        if self.declared_only and isinstance(f.node, FuncDef) and at is not f.node:
+            declared = _result_type(f.node)
             return declared_value(declared, UNKNOWN) if declared is not None else UNKNOWN
         given_values = (*f.bound, *given.positional)
         is_simple = (
@@ -126,7 +125,8 @@ class FunctionCalls(Evaluator):
         )
         if not is_simple:
             return self._run_function(f, given, at)
-        (key, used), is_elsewhere = key_of(self, node, given_values), path_of(node) is not None
+        node, is_elsewhere = original_node(f)
+        key, used = key_of(self, node, given_values)
         is_shared = self.shares and not self.declared_only and (is_elsewhere or node in self.unique_functions)
         self.unshared += not is_shared
         known = self.results.get(key)

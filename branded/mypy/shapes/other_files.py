@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -54,10 +54,35 @@ Scope = dict[str, SymbolNode]
 Source = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+class OtherFunction(Function):
+    """A function of another file, whose body is converted when it is first used: a shared result needs none."""
+
+    def __init__(self, original: FuncDef, frame: Variables, convert: Callable[[], FuncDef]) -> None:
+        self.original, self.frame, self.bound, self._convert = original, frame, (), convert
+
+    def __getattr__(self, name: str) -> FuncDef:
+        if name != "node":
+            raise AttributeError(name)
+        self.node = node = self._convert()
+        return node
+
+
 def function_of(node: FuncDef, api: TypeChecker) -> Function | None:
     """Return a function of another file with its body, or None if its source is missing or may be incomplete."""
     module = _module_of(node.fullname, api)
-    return _parse(module, api).function(node, module, api) if module is not None and module is not api.tree else None
+    if module is None or module is api.tree:
+        return None
+    parsed = _parse(module, api)
+    source = parsed.sources.get(node.fullname.removeprefix(f"{module.fullname}."))
+    if source is None:
+        return None
+    if isinstance(node.type, CallableType) and len(node.type.arg_types) != _parameter_count(source.args):
+        return None  # mypy's daemon checks this file before it has analyzed the changed one
+    return OtherFunction(node, parsed.frame, lambda: parsed.function(node, source, module, api))
+
+
+def _parameter_count(a: ast.arguments) -> int:
+    return len(a.posonlyargs) + len(a.args) + len(a.kwonlyargs) + (a.vararg is not None) + (a.kwarg is not None)
 
 
 def variable_of(node: Var, api: TypeChecker) -> tuple[Expression, Variables] | None:
@@ -86,6 +111,13 @@ def decorators_of(f: FuncDef | LambdaExpr) -> list[Expression]:
 def original_of(f: FuncDef | LambdaExpr) -> FuncDef | LambdaExpr:
     """Return the node of mypy for a function that `function_of` has found, and other functions unchanged."""
     return _originals.get(f, f)
+
+
+def original_node(f: Function) -> tuple[FuncDef | LambdaExpr, bool]:
+    """Return the node of mypy for a function, and whether the function is in another file."""
+    if isinstance(f, OtherFunction):
+        return f.original, True
+    return original_of(f.node), path_of(f.node) is not None
 
 
 def is_user_name(fullname: str, api: TypeChecker) -> bool:
@@ -143,25 +175,20 @@ class _Parsed:
             _paths.update(dict.fromkeys([value, *walk(value)], module.path))
         return self.values[name]
 
-    def function(self, node: FuncDef, module: MypyFile, api: TypeChecker) -> Function | None:
-        """Return the function that mypy knows as `node`; None if the file has none with this name."""
-        name = node.fullname.removeprefix(f"{module.fullname}.")
-        if name not in self.made:
-            if (source := self.sources.get(name)) is None:
-                return None
+    def function(self, node: FuncDef, source: Source, module: MypyFile, api: TypeChecker) -> FuncDef:
+        """Return the function that mypy knows as `node`, with its body."""
+        if node.fullname not in self.made:
             found = self.converter.visit(source)
             assert isinstance(found, FuncDef | Decorator)
-            f = self.made[name] = found.func if isinstance(found, Decorator) else found
+            f = self.made[node.fullname] = found.func if isinstance(found, Decorator) else found
             _decorators[f] = found.original_decorators if isinstance(found, Decorator) else []
             _resolve(found, [], (module.names, api.modules["builtins"].names))
             body = walk([f.body, *(a.initializer for a in f.arguments), *_decorators[f]])
             _paths.update(dict.fromkeys([f, *body], module.path))
-        f = self.made[name]
-        if isinstance(node.type, CallableType) and len(node.type.arg_types) != len(f.arguments):
-            return None  # mypy's daemon checks this file before it has analyzed the changed one
+        f = self.made[node.fullname]
         f.type, f._fullname = node.type, node.fullname
         _originals[f] = node
-        return Function(f, self.frame)
+        return f
 
 
 _parsed: dict[MypyFile, _Parsed] = new_cache()

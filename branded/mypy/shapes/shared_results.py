@@ -54,7 +54,6 @@ def key_of(run: FileState, node: Body, given: tuple[Fact, ...]) -> tuple[Key, Us
 
     A collective can name a brand that no argument has.
     """
-    node = original_of(node)
     if not run.opened:
         return (node, given, bool(run.uncertain), (bool(run.inside),)), ()
     held = frozenset[FollowedBrand]().union(*map(brands_of, given))

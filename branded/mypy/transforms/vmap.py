@@ -179,12 +179,16 @@ class Transforms:
 
         mypy calls this hook for each overload. The answer is the same for those for other checkers, which come first.
         """
-        if not ctx.default_signature.unpack_kwargs:
-            self._asked = None
-            return self._signature(ctx)
-        if self._asked is None or self._asked[0] is not ctx.context:
-            self._asked = ctx.context, self._signature(ctx)
-        return self._asked[1]
+        if (known := self.known_signature(ctx)) is not None:
+            return known
+        sig = self._signature(ctx)
+        self._asked = (ctx.context, sig) if ctx.default_signature.unpack_kwargs else None
+        return sig
+
+    def known_signature(self, ctx: FunctionSigContext | MethodSigContext) -> FunctionLike | None:
+        """Return the signature if mypy has asked about the call for another overload."""
+        is_known = self._asked is not None and self._asked[0] is ctx.context and ctx.default_signature.unpack_kwargs
+        return self._asked[1] if self._asked is not None and is_known else None
 
     def _signature(self, ctx: FunctionSigContext | MethodSigContext) -> FunctionLike:
         call, sig, api = ctx.context, self._plainest(ctx.default_signature), checker(ctx)
