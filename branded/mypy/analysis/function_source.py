@@ -13,7 +13,7 @@ from mypy.types import CallableType, Instance, Type, get_proper_type
 
 from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.source.syntax import children, nodes_of
-from branded.mypy.analysis.source_digest import Kept, depend_on_source, file_version, keep, parse, use
+from branded.mypy.analysis.source_digest import Kept, depend_on_sources, file_version, keep, parse, use
 from branded.mypy.analysis.untyped_modules import is_in_file, module_of
 from branded.mypy.rows.algebra import hides_brands, is_unbatched
 from branded.mypy.rows.leaves import NUMBERS
@@ -125,7 +125,12 @@ def bound_names(n: ast.AST) -> Iterator[str]:
 @lru_cache(maxsize=512)
 def local_names(source: ast.FunctionDef) -> frozenset[str]:
     """Return the names that a function binds, with its parameters."""
-    return frozenset(name for n in descendants(source)[1:] for name in bound_names(n))
+    nodes = (n for n in descendants(source)[1:] if type(n) in _BINDING)
+    return frozenset(name for n in nodes for name in bound_names(n))
+
+
+_BINDING = {ast.Name, ast.FunctionDef, ast.ClassDef, ast.arg, ast.ExceptHandler, ast.MatchAs, ast.alias}
+"""The nodes that may bind a name."""
 
 
 def _called_function(func: ast.expr, f: FuncDef, local: Collection[str], api: TypeChecker) -> FuncDef | None:
@@ -156,7 +161,7 @@ def source_of(f: FuncDef, api: TypeChecker) -> ast.FunctionDef | None:
     module = module_of(f, api) if "." in f.fullname else api.tree
     if module is None:
         return None
-    depend_on_source(module, api)
+    depend_on_sources({module}, api)
     # mypy does not store the lines of functions in its cache
     place = f.line if module.fullname == api.tree.fullname else f.fullname.removeprefix(f"{module.fullname}.")
     if module not in _functions:
@@ -232,8 +237,8 @@ def _functions_in(tree: ast.Module) -> dict[tuple[int | str, str], ast.FunctionD
 def _named_functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDef]]:
     """Find the functions of a file with their full names in it."""
     for n in children(node):
-        if isinstance(n, ast.expr):
-            continue  # an expression contains no functions with names
+        if isinstance(n, ast.expr) or not ("body" in n._fields or isinstance(n, ast.Match)):
+            continue  # an expression or a simple statement contains no functions with names
         if isinstance(n, ast.FunctionDef):
             yield f"{prefix}{n.name}", n
         name = f"{n.name}." if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) else ""

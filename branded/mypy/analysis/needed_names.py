@@ -26,7 +26,7 @@ from branded.mypy.analysis.function_source import (
     without_decorator,
 )
 from branded.mypy.analysis.source.syntax import children
-from branded.mypy.analysis.source_digest import LIBRARIES, Kept, depend_on_source, keep, use
+from branded.mypy.analysis.source_digest import LIBRARIES, Kept, depend_on_sources, keep, use
 from branded.mypy.analysis.untyped_modules import module_of
 
 REDUCTIONS = [f"branded.collectives.reductions.{n}" for n in ("psum", "pmean", "pmax", "pmin", "all_gather")]
@@ -67,7 +67,7 @@ def _find_needs(f: FuncDef, api: TypeChecker, depth: int) -> list[Need]:
     module = module_of(f, api) if "." in f.fullname else api.tree
     if module is None:
         return []
-    depend_on_source(module, api)
+    depend_on_sources({module}, api)
     if module not in _with_collectives:
         _with_collectives[module] = any(_may_need(s.node, module, api) for s in module.names.values())
     is_read = _with_collectives[module] or (bool(f.info) and _may_need(f.info, module, api))

@@ -11,7 +11,7 @@ from mypy.nodes import AssignmentStmt, FuncDef, NameExpr, Var
 from mypy.types import CallableType
 
 from branded.mypy.analysis.source.walk import walk
-from branded.mypy.analysis.source_digest import depend_on_source
+from branded.mypy.analysis.source_digest import depend_on_sources
 from branded.mypy.rows import injected_calls
 from branded.mypy.rows.algebra import Brand, change
 from branded.mypy.rows.brand_env import trying
@@ -46,7 +46,7 @@ def recheck_function(
     Returns:
         The copy and its errors.
     """
-    depend_on_source(api.tree, api)
+    depend_on_sources({api.tree}, api)
     copy = expand_func(f, {})
     assert isinstance(copy, FuncDef)
     injected_calls.update_copy(copy)

@@ -29,8 +29,8 @@ LIBRARIES = ("builtins.", "typing.", "tinygrad.", "branded.")
 _recorded: list[set[MypyFile]] = []
 """The modules that the results being computed depend on, for the innermost result last."""
 
-_registered: dict[tuple[str, str, str], None] = new_cache()
-"""The files, the functions in them, and the modules that they depend on."""
+_registered: dict[tuple[str, str], set[MypyFile]] = new_cache()
+"""The modules that the functions depend on, by the names of the file and of the function."""
 
 
 def add_source_facts(module: MypyFile) -> None:
@@ -57,25 +57,25 @@ def add_fact(module: MypyFile, name: str, fact: str) -> None:
     module.names[name] = SymbolTableNode(GDEF, held, module_public=False, module_hidden=True)
 
 
-def depend_on_source(module: MypyFile, api: TypeChecker) -> None:
-    """Check the current function again when a body of this module, or a definition that the body uses, changes."""
+def depend_on_sources(modules: set[MypyFile], api: TypeChecker) -> None:
+    """Check the current function again when a body of these modules, or a definition that it uses, changes."""
     if _recorded:
-        _recorded[-1].add(module)
+        _recorded[-1].update(modules)
     target = api.tscope.current_target()
-    if (api.tree.fullname, target, module.fullname) in _registered:
-        return
-    _registered[api.tree.fullname, target, module.fullname] = None
-    if module.fullname != api.tree.fullname:
-        api.module_refs.update(m.fullname for m in (module, *_imports(module, api)))
-    if api.options.fine_grained_incremental or api.options.cache_fine_grained:
-        # the daemon checks single functions, and does not know the dependencies of the bodies in this file
-        found, left = dict[str, MypyFile](), [api.tree, module]
-        while left:
-            m = left.pop()
-            if m.fullname not in found:
-                found[m.fullname] = m
-                left += _imports(m, api)
-        api.tree.alias_deps[target].update(f"{name}.{DIGEST}" for name in found)
+    known = _registered.setdefault((api.tree.fullname, target), set())
+    for module in modules - known:
+        known.add(module)
+        if module.fullname != api.tree.fullname:
+            api.module_refs.update(m.fullname for m in (module, *_imports(module, api)))
+        if api.options.fine_grained_incremental or api.options.cache_fine_grained:
+            # the daemon checks single functions, and does not know the dependencies of the bodies in this file
+            found, left = dict[str, MypyFile](), [api.tree, module]
+            while left:
+                m = left.pop()
+                if m.fullname not in found:
+                    found[m.fullname] = m
+                    left += _imports(m, api)
+            api.tree.alias_deps[target].update(f"{name}.{DIGEST}" for name in found)
 
 
 T = TypeVar("T")
@@ -97,8 +97,7 @@ def keep(compute: Callable[[], T]) -> Kept[T]:
 
 def use(kept: Kept[T], api: TypeChecker) -> T:
     """Return a result, and depend on its modules as if it were computed here."""
-    for module in kept[1]:
-        depend_on_source(module, api)
+    depend_on_sources(kept[1], api)
     return kept[0]
 
 

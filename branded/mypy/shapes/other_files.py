@@ -47,7 +47,7 @@ from mypy.types import CallableType
 
 from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.source.walk import parts, walk
-from branded.mypy.analysis.source_digest import depend_on_source, file_version, parse
+from branded.mypy.analysis.source_digest import depend_on_sources, file_version, parse
 from branded.mypy.shapes.values import Function, Variables
 
 Scope = dict[str, SymbolNode]
@@ -96,7 +96,7 @@ def variable_of(node: Var, api: TypeChecker) -> tuple[Expression, Variables] | N
 
 
 def _parse(module: MypyFile, api: TypeChecker) -> _Parsed:
-    depend_on_source(module, api)
+    depend_on_sources({module}, api)
     if module not in _parsed:
         tree = parse(module.path, file_version(module.path))
         _parsed[module] = _Parsed(tree if tree is not None else ast.Module([], []), _converter(module, api))

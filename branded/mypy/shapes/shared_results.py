@@ -19,7 +19,7 @@ from typing import NamedTuple
 from mypy.nodes import Context, FuncDef, LambdaExpr, MypyFile
 
 from branded.mypy.analysis.caches import new_cache
-from branded.mypy.analysis.source_digest import depend_on_source, keep
+from branded.mypy.analysis.source_digest import depend_on_sources, keep
 from branded.mypy.shapes.other_files import original_of
 from branded.mypy.shapes.state import DEEPEST, STEPS, FileState
 from branded.mypy.shapes.values import NONE, Const, Fact, FollowedBrand, Shaped, Tuple, brands_of, changed, is_immutable
@@ -144,8 +144,7 @@ class Sharing:
         return found.result.under(run, used)
 
     def _depend(self, found: SharedResult) -> None:
-        for module in found.modules:
-            depend_on_source(module, self.run.api)
+        depend_on_sources(found.modules, self.run.api)
 
     def _unknown(self, key: Key) -> dict[Key, SharedResult]:
         """Return a shared result and the results of the calls in it, except results that this file knows."""

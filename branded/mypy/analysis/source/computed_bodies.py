@@ -39,7 +39,7 @@ from branded.mypy.analysis.dependence import NotFollowed, all_places, flow_of
 from branded.mypy.analysis.function_source import unused_parameters
 from branded.mypy.analysis.needed_names import needed_names
 from branded.mypy.analysis.source.reads import effects_of
-from branded.mypy.analysis.source_digest import Kept, depend_on_source, keep, use
+from branded.mypy.analysis.source_digest import Kept, depend_on_sources, keep, use
 from branded.mypy.analysis.untyped_modules import is_in_file, is_untyped_function
 from branded.mypy.axes.types import has_axes
 from branded.mypy.rows.algebra import TENSOR, VEC, Brand, add_brands, rows_in
@@ -75,7 +75,7 @@ _known: dict[Call, Kept[Brands | None]] = new_cache()
 
 def brands_of_result(f: FuncDef, types: Sequence[Type], api: TypeChecker) -> Brands | None:
     """Return the brands of a function's result for these types of its arguments; None if its body must be checked."""
-    depend_on_source(api.tree, api)
+    depend_on_sources({api.tree}, api)
     try:
         left: list[Call] = [(f, tuple(_brands_of(t) for t in types))]
         while True:
