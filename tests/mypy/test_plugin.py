@@ -22,6 +22,7 @@ from mypy import main
 
 from branded.mypy.analysis import dependence, function_source, plain_functions
 from branded.mypy.analysis.source import computed_bodies
+from branded.mypy.axes import calls as axis_calls
 from tests.fuzz import calls, classes, edits
 from tests.support.profiles import amount
 from tests.support.warm import MYPY, STRICT, apart, warm
@@ -342,6 +343,29 @@ def output_of_failing_plugin(file: Path, cache: Path, message: str) -> str:
 
     plain_functions.recheck_function = failing
     return classes.said(file, cache)
+
+
+@apart
+def output_without_axes(file: Path, cache: Path) -> str:
+    def fail(ctx: Any) -> bool:
+        raise AssertionError("no axes")
+
+    axis_calls.has_operand_axes = fail  # in the hook, and in the answer that needs no hook
+    return classes.said(file, cache)
+
+
+def test_failure_of_an_answer_without_a_hook_is_an_error(tmp_path: Path) -> None:
+    file = project(
+        tmp_path,
+        "from typing import TypeVar\n"
+        "from branded import Brand, Vec\n"
+        'S = TypeVar("S", bound=Brand)\n'
+        "def exponential(a: Vec[S]) -> Vec[S]:\n    return a.exp()\n"
+        "n: str = 1\n",
+    )
+    errors = [line for line in output_without_axes(file, tmp_path / "cache").splitlines() if ": error: " in line]
+    assert errors[0].startswith("app.py:8: error: branded: the plugin failed here")
+    assert [line.split(": ")[0] for line in errors] == ["app.py:8", "app.py:9"]
 
 
 def test_plugin_failure_is_an_error(tmp_path: Path) -> None:
