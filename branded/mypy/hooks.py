@@ -46,6 +46,7 @@ from branded.mypy.rows.results import (
     function_type,
     jit_type,
     lift_type,
+    module_result,
     nameless_function,
     plain_result,
     unvec_signature,
@@ -133,7 +134,7 @@ class BrandedPlugin(Plugin):
             "tinygrad.tensor.Tensor": self._tensor,
             "tinygrad.engine.jit.TinyJit": jit_type,
             "tinygrad.function.function": function_type,
-            "branded.nn.modules.functional_call": plain_result,
+            "branded.nn.modules.functional_call": module_result,
         }
         self.method_calls: Hooks[MethodSigContext, FunctionLike] = {
             **dict.fromkeys(indexing.INDEXED, indexing.index_signature),
@@ -219,7 +220,7 @@ class BrandedPlugin(Plugin):
             if not errors.has_new_errors() and told == times_told[0]:  # else the body was followed and has the error
                 node = self._node(fullname) if "." in fullname else None
                 node = node or getattr(getattr(ctx.context, "callee", None), "node", None)
-                report_closed_names(ctx, node, self.scope)
+                return report_closed_names(ctx, node, self.scope, sig)
             return sig
 
         return called

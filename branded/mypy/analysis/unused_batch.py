@@ -30,9 +30,12 @@ def report_unused_batch(example: ExampleCall, inside: Type) -> None:
 
 def _takes_anything(f: Expression, api: TypeChecker) -> bool:
     """Return whether a function has parameters of type Any: its type does not show the dependencies of the result."""
-    if isinstance(f, LambdaExpr | CallExpr):
+    if isinstance(f, LambdaExpr):
         return False
-    return any(t.is_ellipsis_args or any(map(_is_anything, t.arg_types)) for t in callables_of(f, api))
+    signatures = callables_of(f, api)
+    if isinstance(f, CallExpr):
+        return not signatures  # a partial of an overloaded function
+    return any(t.is_ellipsis_args or any(map(_is_anything, t.arg_types)) for t in signatures)
 
 
 def _is_anything(t: Type) -> bool:

@@ -9,7 +9,7 @@ that call vmap, from the first call on.
     if b: ...               <test>(b)                   checks whether b may vary: a `Vec[S, Tensor] | None`
     return b or a           <operands>(b or a)          the same for the operands that are tested, here b
     [b for b in bs if b]    [... if <test>(b) if b]     the same in a comprehension, as a further condition
-    in_axes=State(0, None)  in_axes=State(<Any>(0), <Any>(None))
+    in_axes=State(0, None)  in_axes=State(<Any>(0), <Any>(None)), also where the tree is a variable
     Point(x=a, y=b)         <fields>(x=a, y=b)          a TypedDict whose items vary, in a file without `Vec`
     match x:                <case>(x, "[]", "[1]")      the same for x and x[1], which are compared with a number
         case 0: ...
@@ -56,9 +56,11 @@ from mypy.nodes import (
     RefExpr,
     ReturnStmt,
     Statement,
+    SymbolNode,
     TempNode,
     TypeInfo,
     UnaryExpr,
+    Var,
     WhileStmt,
     WithStmt,
 )
@@ -135,6 +137,7 @@ def inject_calls(tree: MypyFile, asks: CallableType, at: Context | None = None) 
     If mypy is checking the expression `at`, the statements around it and before it stay where they are.
     """
     is_untyped = is_untyped_module(tree)
+    variables = set[SymbolNode | None]()
     for body in _statements_to_mark(tree.defs):
         nodes = list(walk(body))
         has_tests = any(map(_is_test, nodes))
@@ -149,9 +152,17 @@ def inject_calls(tree: MypyFile, asks: CallableType, at: Context | None = None) 
             elif type(node) in _COMPREHENSIONS:
                 _inject_conditions(node, asks)
             elif type(node) is CallExpr and not _AXES.isdisjoint(node.arg_names):
-                _accept_axes(node)
+                for axes in (e for e, name in zip(node.args, node.arg_names, strict=True) if name in _AXES):
+                    _accept_axes(axes)
+                    variables |= {e.node for e in walk(axes) if isinstance(e, NameExpr) and isinstance(e.node, Var)}
             if type(node) in WITH_DISPLAYS:
                 inject_displays(node, asks.fallback)
+    if variables:
+        for s in walk(tree.defs):
+            if isinstance(s, AssignmentStmt) and any(
+                isinstance(e, NameExpr) and e.node in variables for e in s.lvalues
+            ):
+                _accept_axes(s.rvalue)
     _inject_before_statements(tree.defs, asks, _first_after(at, tree.defs))
 
 
@@ -163,16 +174,11 @@ def _first_after(at: Context | None, statements: Sequence[Statement]) -> int:
 _AXES = {"in_axes", "out_axes"}
 
 
-def _accept_axes(call: CallExpr) -> None:
+def _accept_axes(axes: Expression) -> None:
     """Accept `in_axes=(State(0, None),)`: in a tree of axes, ints and None replace the tensors of a class."""
-    for e in [e for e, name in zip(call.args, call.arg_names, strict=True) if name in _AXES]:
-        for part in walk(e):
-            if (
-                isinstance(part, CallExpr)
-                and isinstance(part.callee, RefExpr)
-                and isinstance(part.callee.node, TypeInfo)
-            ):
-                part.args[:] = [a if isinstance(a, CallExpr) else _as_any(a) for a in part.args]
+    for part in walk(axes):
+        if isinstance(part, CallExpr) and isinstance(part.callee, RefExpr) and isinstance(part.callee.node, TypeInfo):
+            part.args[:] = [a if isinstance(a, CallExpr) else _as_any(a) for a in part.args]
 
 
 def _replace_typed_dict(call: CallExpr, asks: CallableType) -> None:

@@ -21,6 +21,7 @@ from mypy.types import (
 from branded.mypy.analysis.source.reads import report_lift_reads
 from branded.mypy.analysis.untyped_modules import is_untyped_function
 from branded.mypy.axes.mapped_axis import Mapped
+from branded.mypy.codes import is_brand_code
 from branded.mypy.rows.algebra import (
     BRAND,
     UNKNOWN,
@@ -36,14 +37,31 @@ from branded.mypy.rows.algebra import (
     row_of,
     rows_in,
 )
-from branded.mypy.rows.brand_env import OpenBrands, checker
-from branded.mypy.rows.callables import overload_plain
+from branded.mypy.rows.brand_env import OpenBrands, add_errors, checker, trying
+from branded.mypy.rows.callables import Arg, overload_plain, synthetic_call
 from branded.mypy.transforms import in_axes
 
 
 def plain_result(ctx: FunctionContext | MethodContext) -> Type:
     """Return a plain Tensor for a result whose row is empty."""
     return change(ctx.default_return_type, keep_row)
+
+
+def module_result(ctx: FunctionContext) -> Type:
+    """Return the type of `functional_call(net, state, x)`: that of `net(x)`, with the brands of the state."""
+    t, brands = plain_result(ctx), rows_in(ctx.arg_types[1][0])
+    if not (brands or isinstance(get_proper_type(t), AnyType)) or any("mutable" in names for names in ctx.arg_names):
+        return t
+    given = zip(ctx.arg_types[2:], ctx.arg_kinds[2:], ctx.arg_names[2:], strict=True)
+    args = [Arg(add_brands(t, brands), k, n) for group in given for t, k, n in zip(*group, strict=True)]
+    call = synthetic_call(ctx.args[0][0], [a.type for a in args], args, ctx.context)
+    with trying(api := checker(ctx)) as errors:
+        result = api.get_expression_type(call)
+    found = errors.filtered_errors()
+    if all(is_brand_code(e.code) for e in found):  # in the body of the module
+        add_errors(api, found)
+        return change(add_brands(result, brands), keep_row)
+    return t
 
 
 def jit_type(ctx: FunctionContext) -> Type:

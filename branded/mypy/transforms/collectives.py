@@ -8,7 +8,7 @@ from functools import partial
 from mypy.erasetype import remove_instance_last_known_values
 from mypy.nodes import Expression, FuncDef, LambdaExpr, ListExpr, Node, StrExpr, TupleExpr, TypeInfo
 from mypy.plugin import FunctionSigContext, MethodSigContext
-from mypy.types import AnyType, CallableType, Instance, TupleType, Type, TypeOfAny, get_proper_type
+from mypy.types import AnyType, CallableType, FunctionLike, Instance, TupleType, Type, TypeOfAny, get_proper_type
 
 from branded.mypy.analysis.external_calls import knows_us
 from branded.mypy.analysis.needed_names import needed_names
@@ -134,11 +134,16 @@ def _are_closed(call: TransformCall, names: _Names, row: Sequence[Brand]) -> boo
     return True
 
 
-def report_closed_names(ctx: FunctionSigContext | MethodSigContext, node: Node | None, scope: OpenBrands) -> None:
-    """Report the names that the collectives in a called function need and that are not open."""
+def report_closed_names(
+    ctx: FunctionSigContext | MethodSigContext, node: Node | None, scope: OpenBrands, sig: FunctionLike
+) -> FunctionLike:
+    """Report a name that the collectives in a called function need and that is not open.
+
+    Returns the signature, without that name in the result: what is done with the result is correct otherwise.
+    """
     api = checker(ctx)
     if not knows_us(api) or not (needs := needed_names(node, api)) or not scope.is_all_known(ctx.context.line, api):
-        return
+        return sig
     with trying(api):
         rows = [
             b
@@ -159,7 +164,10 @@ def report_closed_names(ctx: FunctionSigContext | MethodSigContext, node: Node |
         if not is_open and not may_be_open(need.name if isinstance(need.name, str) else need.name.name, api):
             shown = repr(need.name) if isinstance(need.name, str) else need.name.name
             _report_unbound(call, shown, f"needs: {need.where}")
-            break
+            if isinstance(sig, CallableType):
+                forget = drop_brands(lambda b: isinstance(b, Instance) and b.type is need.name)
+                return sig.copy_modified(ret_type=change(sig.ret_type, forget))
+    return sig
 
 
 def _is_a(info: TypeInfo, brand: Brand) -> bool:

@@ -59,7 +59,7 @@ class ExampleCall(NamedTuple):
 
     def result(self) -> Type:
         """Return the type of the result; report an error if the function does not accept the arguments."""
-        f, args, ways, lifted, mapped = self
+        f, args, _, lifted, mapped = self
         api = mapped.api
         if functions := self._alternatives():
             return make_simplified_union([self._replace(f=TempNode(t, context=mapped.at)).result() for t in functions])
@@ -70,12 +70,9 @@ class ExampleCall(NamedTuple):
             return type_of_call(call, api)
         with trying(api) as errors, self._keeping(call):
             inside = api.get_expression_type(call)
-        if errors.has_new_errors() and any(map(is_shared, ways)):
-            # to mypy a dict of tensors is not a dict of Vecs, but vmap rebuilds the containers
-            wider = [
-                with_brand(t, UNKNOWN, mapped.brand, mapped.scope) if is_shared(w) else t
-                for t, w in zip(lifted, ways, strict=True)
-            ]
+        # to mypy a dict of tensors is not a dict of Vecs, but vmap rebuilds the containers
+        wider = [with_brand(t, UNKNOWN, mapped.brand, mapped.scope) for t in lifted]
+        if errors.has_new_errors() and wider != lifted:
             other = synthetic_call(call.callee, wider, args, mapped.at)
             with trying(api) as more, self._keeping(other):
                 again = api.get_expression_type(other)

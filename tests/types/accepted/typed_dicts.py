@@ -115,3 +115,22 @@ assert vmap(lambda n: named(n, weights))(several).shape == (2,)
 assert vmap(named, in_axes=(None, 0))(nameless, points).shape == (2,)
 assert vmap(lambda n: n)(several)["example"]["x"].shape == (2, 2)
 assert grad(named)(nameless, weights)["example"]["x"].shape == (2,)
+
+
+# --- a dict that is mapped in part, by a function that vmap returns
+class Weights(TypedDict):
+    w: Tensor
+    b: Tensor
+    scale: NotRequired[Tensor]
+
+
+def weighed(p: Weights, x: Tensor) -> Tensor:
+    return (p["w"] * x).sum() + p["b"]
+
+
+def weighed_by_each(p: Weights, xs: Tensor) -> Tensor:
+    by_example = vmap(weighed, in_axes=(None, 0))
+    return vmap(by_example, in_axes=({"w": 0, "b": None}, None))(p, xs)
+
+
+assert weighed_by_each({"w": Tensor.ones(2, 3), "b": Tensor(0.0)}, Tensor.ones(4, 3)).shape == (2, 4)

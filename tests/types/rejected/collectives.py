@@ -168,3 +168,13 @@ vmap(share, axis_name=Admins)(x)  # E: psum: no brand Users is open here
 vmap(named_total, axis_name="user")(x)  # E: psum: no brand 'users' is open here
 vmap(Norm())(x)  # E: pmax: no brand Users is open here
 center(x)  # E: pmean: no brand Users is open here
+
+
+# --- a function that needs a name that is not open, and then reads and vmaps of its result
+def share_of_users(a: Vec[Users | S]) -> Vec[Users | S]:
+    return a / psum(a, Users)
+
+
+def shares_without_names() -> None:
+    shares = vmap(share_of_users)(x)  # E: psum: no brand Users is open here
+    print(shares.sum().item(), vmap(share_of_users, axis_name=Users)(shares))

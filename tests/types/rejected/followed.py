@@ -513,3 +513,45 @@ vmap(lambda x: x.avg_pool2d())(grid)  # E: avg_pool2d: it takes 2 axes or more, 
 vmap(lambda p: p[0] * p[1], in_axes=([0, True],))([vector, vector])  # E: in_axes: True is a bool, not an axis
 both = {"a": vector, "b": vector}
 vmap(lambda p: p["a"] * p["b"], in_axes=({"a": True, "b": 0},))(both)  # E: in_axes: True is a bool, not an axis
+
+
+# --- a read in a module that is called with another state, in a lambda
+class Scaled:
+    def __init__(self) -> None:
+        self.layer = nn.Linear(4, 2)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return self.layer(x) / x.max().item()  # E: item: a value that varies over "x" has no single value to read
+
+
+class Centered:
+    def __init__(self) -> None:
+        self.layer = nn.Linear(4, 2)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return x - x.mean() if x.mean() > 0 else x  # E: bool: a value that varies over "s" has no single truth value
+
+
+class Models:
+    def __init__(self) -> None:
+        self.scaled, self.centered = Scaled(), Centered()
+
+    def outputs(self, state: dict[str, Tensor], xs: Tensor) -> Tensor:
+        return vmap(lambda x: functional_call(self.scaled, state, x))(xs)
+
+    def by_state(self, states: dict[str, Tensor], x: Tensor) -> Tensor:
+        return vmap(lambda s: functional_call(self.centered, s, x))(states)
+
+
+# --- axes in a variable, of a result that varies
+class Part(NamedTuple):
+    value: Tensor
+    weight: Tensor
+
+
+def weighted_parts(p: Part) -> Part:
+    axes = Part(0, None)
+    return vmap(lambda p: Part(p.value, p.weight * p.value), in_axes=(axes,), out_axes=axes)(p)  # E: out_axes: None
+
+
+weighted_parts(Part(Tensor.ones(3), Tensor(1.0)))
