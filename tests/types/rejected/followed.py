@@ -555,3 +555,28 @@ def weighted_parts(p: Part) -> Part:
 
 
 weighted_parts(Part(Tensor.ones(3), Tensor(1.0)))
+
+
+# --- rows of segments that have no axis in one example
+def by_group(scores: Tensor, groups: Tensor) -> Tensor:
+    return vmap(lambda s, g: segment_sum(s, g, 2))(scores, groups)  # E: segment_sum: segment_ids does not have one int
+
+
+by_group(Tensor.ones(4, 4), Tensor([0, 1, 0, 1]))
+
+
+# --- a function by which values are sorted, in a registry
+FEATURES: dict[str, Callable[[Tensor], Tensor]] = {}
+
+
+def registered(f: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    FEATURES[f.__name__] = f
+    return f
+
+
+@registered
+def lowest(x: Tensor) -> Tensor:
+    return sorted(x, key=lambda v: v.item())[0]  # E: item: a value that varies over "x" has no single value to read
+
+
+vmap(lambda x: {n: f(x) for n, f in FEATURES.items()})(Tensor.ones(2, 3))

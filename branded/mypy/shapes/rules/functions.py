@@ -124,6 +124,14 @@ def _segments(name: str) -> Rule:
             axes_of_argument(given, 1, "segment_ids"),
             given.get(2, "num_segments"),
         )
+        if () in (data, ids):
+            says, known = (
+                f"{name}: segment_ids does not have one int per entry of data",
+                {"data": data, "segment_ids": ids},
+            )
+            shapes = [f"{n}: shape {format_axes(axes)}" for n, axes in known.items() if axes is not None]
+            run.report(at, SHAPE, says, *shapes, "try:   pass data[n, ...] and segment_ids[n]")
+            return Shaped()
         if data and ids and differ(data[0], ids[0]):
             says = f"{name}: there are {known_length(data[0])} rows, and {known_length(ids[0])} segment ids"
             run.report(at, SHAPE, says, f"given: shape {format_axes(data)} and {format_axes(ids)}")

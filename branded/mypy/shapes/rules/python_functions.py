@@ -126,8 +126,7 @@ def _first_argument(run: FileState, given: Arguments) -> Fact:
 
 def _follow_sorted(run: FileState, given: Arguments, at: Context) -> Fact:
     value = given.positional[0] if given.positional else UNKNOWN
-    if "key" not in given.keywords:
-        _compare_all(run, value, at)
+    _compare_all(run, value, given.keywords.get("key", NONE), at)
     items = items_of(value)
     return Stream(reduce(join, items)) if items else UNKNOWN
 
@@ -139,13 +138,15 @@ def _any(run: FileState, given: Arguments, at: Context) -> Fact:
     return UNKNOWN
 
 
-def _compare_all(run: FileState, value: Fact, at: Context) -> None:
-    """Report items with brands that are compared with each other."""
+def _compare_all(run: FileState, value: Fact, key: Fact, at: Context) -> None:
+    """Report items with brands that are compared with each other, or by what the function `key` returns for them."""
     items = run.iterate(value)
+    if key != NONE:
+        items = [run.call(key, Arguments([item]), at) for item in ([items] if isinstance(items, Fact) else items or ())]
     if isinstance(items, list) and len(items) > 1:
         check_truth(run, next((i for i in items if brands_of(i)), NONE), at)
     elif isinstance(value, Stream):
-        check_truth(run, value.each, at)
+        check_truth(run, items[0] if isinstance(items, list) and items else value.each, at)
 
 
 def _replace(run: FileState, given: Arguments, at: Context) -> Fact:
@@ -163,8 +164,9 @@ def _type(run: FileState, given: Arguments, at: Context) -> Fact:
 def _smallest(run: FileState, given: Arguments, at: Context) -> Fact:
     first = items_of(given.positional[0]) if given.positional else None
     values = given.positional if len(given.positional) > 1 else first
-    if "key" not in given.keywords and given.positional:
-        _compare_all(run, Tuple(tuple(given.positional)) if len(given.positional) > 1 else given.positional[0], at)
+    if given.positional:
+        compared = Tuple(tuple(given.positional)) if len(given.positional) > 1 else given.positional[0]
+        _compare_all(run, compared, given.keywords.get("key", NONE), at)
     return (
         Size() if values and all(map(is_int, values)) else NUMBER if values and all(map(is_number, values)) else UNKNOWN
     )
