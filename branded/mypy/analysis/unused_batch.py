@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 from mypy.checker import TypeChecker
 from mypy.nodes import CallExpr, Expression, LambdaExpr, MemberExpr, NameExpr
-from mypy.types import Instance, LiteralType, NoneType, TupleType, Type, TypeAliasType, get_proper_type
+from mypy.types import Instance, LiteralType, NoneType, TupleType, Type, get_proper_type
 
 from branded.mypy.analysis.source.walk import walk
 from branded.mypy.axes.mapped_axis import Mapped
 from branded.mypy.codes import ERROR
-from branded.mypy.rows.algebra import Brand, change, has_rows, hides_brands, is_shared, rows_in
+from branded.mypy.rows.algebra import Brand, change, has_rows, hides_brands, is_recursive, is_shared, rows_in
 from branded.mypy.rows.brand_env import fail, show
 from branded.mypy.rows.callables import callables_of
 from branded.mypy.rows.leaves import NUMBERS
@@ -65,7 +65,7 @@ def _hides(e: Expression, api: TypeChecker) -> bool:
 
 def _describes_all(t: Type) -> bool:
     """Return whether the type of a result shows all its brands: it has rows, or cannot hold tensors."""
-    t = get_proper_type(t)
+    t = t if is_recursive(t) else get_proper_type(t)
     if isinstance(t, TupleType):
         is_class = t.partial_fallback.type.is_named_tuple and not has_rows(t.partial_fallback.type)
         return not is_class and all(map(_describes_all, t.items))
@@ -135,7 +135,7 @@ def _certain_rows(t: Type) -> list[list[Brand]]:
 
 def _flatten_tuples(t: Type) -> list[Type]:
     """Return the items of nested tuples; mypy also keeps their common type."""
-    if isinstance(t, TypeAliasType) and t.is_recursive:
+    if is_recursive(t):
         return [t]
     t = get_proper_type(t)
     return [i for item in t.items for i in _flatten_tuples(item)] if isinstance(t, TupleType) else [t]

@@ -22,7 +22,6 @@ from mypy.types import (
     ProperType,
     TupleType,
     Type,
-    TypeAliasType,
     TypedDictType,
     TypeType,
     UnionType,
@@ -33,7 +32,18 @@ from branded.mypy.axes.calls import Known
 from branded.mypy.axes.rules import length_text
 from branded.mypy.axes.types import axes_of, erase_axes, has_axes, is_named, unify_axes, with_axes
 from branded.mypy.codes import AXIS_RANGE, ERROR
-from branded.mypy.rows.algebra import AXES, CONTAINERS, UNKNOWN, VEC, Brand, change, each_row, has_rows, keep_row
+from branded.mypy.rows.algebra import (
+    AXES,
+    CONTAINERS,
+    UNKNOWN,
+    VEC,
+    Brand,
+    change,
+    each_row,
+    has_rows,
+    is_recursive,
+    keep_row,
+)
 from branded.mypy.rows.brand_env import OpenBrands, checker, class_of, fail, show
 
 
@@ -124,7 +134,7 @@ def change_axes(t: Type, way: Type, f: Leaf, scope: OpenBrands, around: Sequence
     way = get_proper_type(way)
     if isinstance(way, NoneType) or not has_axes(t):
         return t
-    if isinstance(t, TypeAliasType) and t.is_recursive:
+    if is_recursive(t):
         if each_row(t) or t.alias is None:
             return t
         if t.alias in around:

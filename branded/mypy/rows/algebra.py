@@ -74,6 +74,11 @@ def is_row(v: Type) -> bool:
     return isinstance(bound, Instance) and bound.type.fullname == BRAND
 
 
+def is_recursive(t: Type) -> TypeGuard[TypeAliasType]:
+    """Return whether a type contains itself; a traversal has to stop at it."""
+    return isinstance(t, TypeAliasType) and t.is_recursive
+
+
 def has_rows(info: TypeInfo) -> bool:
     return any(map(is_row, info.defn.type_vars))
 
@@ -161,7 +166,7 @@ def change(
     axes = get_proper_type(axes)
     if is_shared(axes):
         return t
-    if isinstance(t, TypeAliasType) and t.is_recursive and t.alias is not None:
+    if is_recursive(t) and t.alias is not None:
         if not (rows := each_row(t)):
             return leaf(t)
         if any(map(is_row, t.alias.alias_tvars)):
@@ -259,7 +264,7 @@ def each_row(t: Type) -> list[list[Brand]]:
 
 
 def _find_rows(t: Type, rows: list[list[Brand]], open_aliases: tuple[TypeAlias, ...] = ()) -> None:
-    if isinstance(t, TypeAliasType) and t.is_recursive and t.alias is not None:
+    if is_recursive(t) and t.alias is not None:
         if any(map(is_row, t.alias.alias_tvars)):
             return _find_row_args(t.alias.alias_tvars, t.args, rows)
         if t.alias in open_aliases:
@@ -372,7 +377,7 @@ def occurs(brand: Brand, t: Type) -> bool:
 
 def hides_brands(t: Type) -> bool:
     """Return whether a tree contains an Any that no error has reported."""
-    if isinstance(t, TypeAliasType) and t.is_recursive:
+    if is_recursive(t):
         return any(map(hides_brands, t.args))
     t = get_proper_type(t)
     match t:

@@ -7,9 +7,9 @@ from enum import IntEnum
 from typing import NamedTuple, TypeVar
 
 from mypy.nodes import FuncDef, TypeInfo
-from mypy.types import Instance, NoneType, TupleType, Type, TypeAliasType, UnionType, get_proper_type
+from mypy.types import Instance, NoneType, TupleType, Type, UnionType, get_proper_type
 
-from branded.mypy.rows.algebra import CONTAINERS, each_row, holds_tensors, row_of
+from branded.mypy.rows.algebra import CONTAINERS, each_row, holds_tensors, is_recursive, row_of
 
 
 class BatchKind(IntEnum):
@@ -27,7 +27,7 @@ class BatchKind(IntEnum):
 
 def kind_of(t: Type) -> BatchKind:
     """Return the kind of a value of this type, from its brands."""
-    if isinstance(t, TypeAliasType) and t.is_recursive:  # a tensor or nested lists of them
+    if is_recursive(t):  # a tensor or nested lists of them
         return BatchKind.HOLDS if any(each_row(t)) else BatchKind.PLAIN
     t = get_proper_type(t)
     if isinstance(t, UnionType):  # `if b:` tests the tensor of `Tensor | None`

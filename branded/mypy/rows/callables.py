@@ -32,7 +32,6 @@ from mypy.types import (
     Overloaded,
     TupleType,
     Type,
-    TypeAliasType,
     TypedDictType,
     TypeVarId,
     UninhabitedType,
@@ -50,6 +49,7 @@ from branded.mypy.rows.algebra import (
     add_brands,
     change,
     drop_brands,
+    is_recursive,
     keep_row,
     row_variables,
     rows_in,
@@ -114,7 +114,7 @@ def type_for(formal: Type | None, e: Expression, scope: OpenBrands, api: TypeChe
     A transform calls the function with other types than those of the display, so mypy cannot check it in this context.
     """
     t, p = api.get_expression_type(e), get_proper_type(formal) if formal is not None else None
-    is_nested = isinstance(formal, TypeAliasType) and formal.is_recursive and not rows_in(formal)
+    is_nested = formal is not None and is_recursive(formal) and not rows_in(formal)
     if is_nested and isinstance(e, ListExpr | DictExpr | TupleExpr):
         with trying(api) as found:
             in_context = api.get_expression_type(e, type_context=formal)
@@ -169,7 +169,8 @@ def formal_of_each(f: Expression, call: CallExpr, api: TypeChecker) -> dict[Expr
 def _in_context(t: Type, formal: Type | None) -> Type:
     p, declared = get_proper_type(t), get_proper_type(formal) if formal is not None else None
     if (
-        not isinstance(p, TypedDictType)
+        is_recursive(t)
+        or not isinstance(p, TypedDictType)
         or not isinstance(declared, TypedDictType)
         or p.items.keys() != declared.items.keys()
     ):

@@ -21,6 +21,7 @@ from mypy.types import (
     TypedDictType,
     UninhabitedType,
     get_proper_type,
+    has_recursive_types,
 )
 
 from branded.mypy.axes.types import erase_axes, has_axes
@@ -98,7 +99,7 @@ def _unite_rows(types: Sequence[Type], scope: OpenBrands) -> Type | None:
     numbers = [t for t in map(remove_instance_last_known_values, non_none) if _is_number(t)]
     each = [erase_axes(t, scope) for t in non_none if not _is_number(t)]
     rows = [each_row(t) for t in each]
-    if len({len(r) for r in rows}) > 1:
+    if len({len(r) for r in rows}) > 1 or any(map(has_recursive_types, each)):  # which have no order of rows
         return None
     united = [[b for row in at_one_place for b in row] for at_one_place in zip(*rows, strict=True)]
     wider = [_replace_rows(t, united) for t in each]

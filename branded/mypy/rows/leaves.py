@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence, Sized
 from functools import partial
 
 from mypy.expandtype import expand_type_by_instance
-from mypy.nodes import TypeInfo
+from mypy.nodes import TypeAlias, TypeInfo
 from mypy.plugin import FunctionContext
 from mypy.types import (
     CallableType,
@@ -34,6 +34,7 @@ from branded.mypy.rows.algebra import (
     change,
     has_rows,
     holds_tensors,
+    is_recursive,
     keep_row,
     row_of,
     rows_in,
@@ -101,7 +102,7 @@ def unmappable(
     what: str,
     result: bool = False,
     plain: Callable[[TypeInfo], bool] = lambda info: False,
-    around: frozenset[TypeInfo] = frozenset(),
+    around: frozenset[TypeInfo | TypeAlias | None] = frozenset(),
 ) -> Iterator[tuple[str, str, str]]:
     """Find the leaves of a mapped value that have no axis to map over.
 
@@ -114,9 +115,13 @@ def unmappable(
         result: Whether the value is a result. Then leaves that cannot be stacked are found. Numbers can be stacked, and
             tensors in objects without brands are shared.
         plain: A predicate for classes of tensors that need no brands.
-        around: The classes whose fields contain the value; a field of one of these types has the same leaves again.
+        around: The classes and recursive types that contain the value; a part of such a type has the same leaves.
     """
     find = partial(unmappable, result=result, plain=plain)
+    if is_recursive(t):
+        if t.alias in around:
+            return
+        around |= {t.alias}
     t, way = get_proper_type(t), get_proper_type(way)
     if isinstance(way, NoneType):
         return

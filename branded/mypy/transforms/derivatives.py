@@ -45,6 +45,7 @@ from branded.mypy.rows.algebra import (
     add_brands,
     change,
     hides_brands,
+    is_recursive,
     keep_row,
     row_of,
 )
@@ -258,7 +259,7 @@ def argnums_of(e: Expression) -> list[int] | int | None:
 
 def _each_leaf(t: Type, new: Type) -> Type:
     """Return a tree with each tensor replaced by `new`."""
-    t = get_proper_type(t)
+    t = t if is_recursive(t) else get_proper_type(t)
     if row_of(t) is not None:
         return new
     match t:

@@ -35,7 +35,6 @@ from mypy.types import (
     ProperType,
     TupleType,
     Type,
-    TypeAliasType,
     TypedDictType,
     TypeOfAny,
     UninhabitedType,
@@ -59,6 +58,7 @@ from branded.mypy.rows.algebra import (
     change,
     has_rows,
     is_a,
+    is_recursive,
     keep_row,
     row_of,
     rows_in,
@@ -154,9 +154,9 @@ class TransformCall:
         """Replace numbers and arrays in a tree by tensors, except in classes that declare them as numbers."""
         t = get_proper_type(t)
         if isinstance(t, TupleType) and not t.partial_fallback.type.is_named_tuple:
-            return t.copy_modified(items=[self.tensors(i) for i in t.items])
+            return t.copy_modified(items=[i if is_recursive(i) else self.tensors(i) for i in t.items])
         if isinstance(t, Instance) and t.type.fullname in CONTAINERS:
-            return t.copy_modified(args=[self.tensors(a) for a in t.args])
+            return t.copy_modified(args=[a if is_recursive(a) else self.tensors(a) for a in t.args])
         if isinstance(t, TupleType | TypedDictType):
             return change(t, keep_row)
         return change(t, keep_row, UNKNOWN, replace_leaves(self.scope.instance(TENSOR), {*NUMBERS, ARRAY}))
@@ -284,10 +284,10 @@ def tree_leaves(
     A part of a recursive type is a leaf: a recursive alias, and a class within the classes `above` it. With `certain`,
     the items that a TypedDict may lack are left out.
     """
-    is_recursive, t = isinstance(t, TypeAliasType) and t.is_recursive, get_proper_type(t)
+    is_within, t = is_recursive(t), get_proper_type(t)
     t = t.fallback if isinstance(t, LiteralType) else t
     within = (*above, t.type) if isinstance(t, Instance) else above
-    if is_recursive or len(set(within)) < len(within):
+    if is_within or len(set(within)) < len(within):
         yield what, t
     elif fields := fields_of(t):
         absent = optional_items(t) if certain else set()
@@ -353,7 +353,9 @@ def join_trees(a: Type, b: Type) -> Type | None:
 
 def _join_all(xs: Sequence[Type], ys: Sequence[Type]) -> list[Type] | None:
     """Join the trees pairwise; return None if a pair differs."""
-    trees = [t for x, y in zip(xs, ys, strict=False) if (t := join_trees(x, y)) is not None]
+    pairs = zip(xs, ys, strict=False)
+    joined = [add_brands(x, unique_brands(y)) if is_recursive(x) else join_trees(x, y) for x, y in pairs]
+    trees = [t for t in joined if t is not None]
     return trees if len(trees) == len(xs) == len(ys) else None
 
 

@@ -21,7 +21,18 @@ from mypy.types import (
 
 from branded.mypy.analysis.reads import TRUTH, WHERE, known_brands, reject_batched
 from branded.mypy.codes import READ
-from branded.mypy.rows.algebra import ARRAY, CONTAINERS, UNKNOWN, Brand, change, has_rows, hides_brands, row_of, rows_in
+from branded.mypy.rows.algebra import (
+    ARRAY,
+    CONTAINERS,
+    UNKNOWN,
+    Brand,
+    change,
+    has_rows,
+    hides_brands,
+    is_recursive,
+    row_of,
+    rows_in,
+)
 from branded.mypy.rows.callables import overload_plain
 from branded.mypy.rows.leaves import NUMBERS
 from branded.mypy.transforms.function_calls import Rule, TransformCall, join_trees, tree_leaves, unique_brands
@@ -52,21 +63,26 @@ def _map_type(call: TransformCall, trees: Sequence[Type]) -> Type:
         case TupleType():
             tuples = [x.items for x in proper_types if isinstance(x, TupleType) and len(x.items) == len(t.items)]
             if len(tuples) == len(proper_types):
-                return t.copy_modified(items=[_map_type(call, each) for each in zip(*tuples, strict=True)])
+                return t.copy_modified(items=[_map_part(call, each) for each in zip(*tuples, strict=True)])
         case TypedDictType():
             dicts = [x.items for x in proper_types if isinstance(x, TypedDictType) and x.items.keys() == t.items.keys()]
             if len(dicts) == len(proper_types):
-                return t.copy_modified(item_types=[_map_type(call, [d[k] for d in dicts]) for k in t.items])
+                return t.copy_modified(item_types=[_map_part(call, [d[k] for d in dicts]) for k in t.items])
         case Instance() if t.type.fullname in CONTAINERS and t.args:
             return _map_container(call, t, proper_types)
     return UNKNOWN
+
+
+def _map_part(call: TransformCall, trees: Sequence[Type]) -> Type:
+    """Return the tree of results for a part of a tree; unknown for a type that contains itself."""
+    return UNKNOWN if any(map(is_recursive, trees)) else _map_type(call, trees)
 
 
 def _map_container(call: TransformCall, t: Instance, trees: Sequence[ProperType]) -> Type:
     alike = [x for x in trees if isinstance(x, Instance) and x.type is t.type]
     if len(alike) < len(trees):
         return UNKNOWN
-    return t.copy_modified(args=[*t.args[:-1], _map_type(call, [x.args[-1] for x in alike])])
+    return t.copy_modified(args=[*t.args[:-1], _map_part(call, [x.args[-1] for x in alike])])
 
 
 def _node_class(t: ProperType) -> TypeInfo | None:
