@@ -77,7 +77,9 @@ def narrow_match(ctx: FunctionContext, scope: OpenBrands) -> Type:
     are_dicts = all(map(_is_dict, subject.items if isinstance(subject, UnionType) else [subject]))
     for classes, t, what in zip(expressions[1:], arg_types[1:], (wide, wide if are_dicts else None), strict=True):
         types = get_proper_type(t)
-        assert isinstance(classes, TupleExpr) and isinstance(types, TupleType)
+        assert isinstance(classes, TupleExpr)
+        if not isinstance(types, TupleType):  # Any: mypy does not check this function
+            continue
         for e, class_type in zip(classes.items, types.items, strict=True):
             overrides.pop(e, None)
             if varies:
