@@ -317,6 +317,16 @@ def test_stored_lambdas_of_other_files(tmp_path: Path) -> None:
         app.write_text(app.read_text() + "# a comment\n")
 
 
+def test_functions_in_containers_of_other_files(tmp_path: Path) -> None:
+    """mypy loads the type of a container from its cache without the functions in it."""
+    app = project(tmp_path, "from branded import Vec\nfrom low import BOTH\ny = vmap(BOTH['first'])(X)\n")
+    half = "from tinygrad import Tensor\ndef half(x: Tensor) -> Tensor:\n    return x / 2\n"
+    (tmp_path / "low.py").write_text(f"{half}BOTH = {{'first': half, 'second': half}}\n")
+    for _ in range(2):
+        assert classes.said_of(app, tmp_path / "cache").startswith("Success")
+        app.write_text(app.read_text() + "# a comment\n")
+
+
 @pytest.mark.parametrize(
     "body",
     [
