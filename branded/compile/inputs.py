@@ -14,6 +14,7 @@ from branded import tree
 from branded.compile.arguments import NUMBERS
 from branded.compile.eager_cache import run_cached
 from branded.compile.initial_values import LARGEST_SHARED, filled_memory, write_initial_values
+from branded.compile.linear_program import buffer_of
 from branded.compile.memory_views import array_in_memory, bits_of
 from branded.compile.output_pool import BufferPart, Known, Result, value_in_memory
 from branded.core.analysis.aliasing import is_no_copy
@@ -121,6 +122,8 @@ class ProgramInput:
             buffer = value_in_memory(held[-1])
             assert buffer is not None
             return buffer
+        if (base := base_of(t.uop)).op is Ops.BUFFER and isinstance(base.device, str):
+            buffer_of(base)  # the memory of `Tensor.empty(3)`, which nothing has allocated
         if t.device == self.device and not run_cached([t], compiles=False):  # a later write must not change its value
             with running_block():
                 Tensor.realize(t)

@@ -428,6 +428,15 @@ def test_number_is_written_into_memory_without_kernel(x: Any, monkeypatch: pytes
     assert math.copysign(1, out.item()) == math.copysign(1, x.item())
 
 
+@pytest.mark.parametrize("donated", [(), (0,)])
+def test_argument_without_memory_is_allocated(donated: tuple[int, ...]) -> None:
+    shapes = [(3,), (3, 1), (2, 3)]
+    compiled = jit(lambda x: x.zeros_like() + 1, donate_argnums=donated)
+    assert [compiled(Tensor.empty(*shape)).tolist() for shape in shapes] == [np.ones(s).tolist() for s in shapes]
+    assert jit(lambda x: x.assign(x.zeros_like() + 2))(Tensor.empty(3)).tolist() == [2, 2, 2]
+    assert jit(lambda x: x + 1)(Tensor.empty(3).reshape(3, 1)).shape == (3, 1)
+
+
 @pytest.mark.parametrize("arg", [1, 2.0, "constant", "ints", "computed"])
 def test_changed_default_dtypes_retrace(arg: Any) -> None:
     """The types of results depend on the default dtypes of the call, as in the function itself."""
