@@ -17,6 +17,7 @@ from tinygrad.uop.ops import Ops
 
 from branded import grad, jit, jvp, scan, vmap, while_loop
 from branded.backends.cpu.gemm import blas, cost, match, recipe
+from branded.backends.cpu.gemm.padding import padding_of
 from branded.backends.cpu.runtime import native
 from branded.tinygrad_compat import private_api
 from tests.fuzz.products_fuzz import Program, always, found
@@ -241,12 +242,18 @@ def test_gradient_of_windows_is_one_product() -> None:
     close(got, want)
 
 
-def test_array_is_padded_before_windows_are_read() -> None:
-    """One kernel pads, and a product reads the windows."""
-    x, w = array(4, 16, 32, 32), array(32, 16, 3, 3)
-    made, kernels, got = execute(tensors(x)[0].conv2d(tensors(w)[0], padding=1))
-    assert (len(made), len(kernels)) == (1, 1)
-    close(got, _convolved(x, w, 1, 1, 1)[0])
+@pytest.mark.parametrize(("stride", "padding", "size"), [(1, 1, 3), (2, 1, 3), (2, 2, 5)])
+def test_array_is_padded_before_windows_are_read(
+    stride: int, padding: int, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kernel pads, and a product reads the windows."""
+    paddings: list[Any] = []
+    monkeypatch.setattr(recipe, "padding_of", lambda u: paddings.append(padding_of(u)) or paddings[-1])
+    x, w = array(4, 16, 32, 32), array(32, 16, size, size)
+    made, kernels, got = execute(tensors(x)[0].conv2d(tensors(w)[0], stride=stride, padding=padding))
+    assert len(made) == 1 and len(kernels) <= stride  # steps of 2 may need a copy of the windows
+    assert any(paddings)
+    close(got, _convolved(x, w, stride, padding, 1)[0])
 
 
 def test_windows_of_a_concatenation_are_products() -> None:
