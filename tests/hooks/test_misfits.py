@@ -280,6 +280,32 @@ MISFITS = {
         """,
         lambda: vmap(lambda x: x[3])(X),
     ),
+    "index, with floats": Misfit(
+        lambda: vmap(lambda x: x[x.abs() / 9])(X),
+        errors.ArgumentError,
+        """
+        index: a tensor of floats is not an index
+          left:  Vec[x:3, f32[4]]
+          right: Vec[x:3, f32[4]]
+          x:     opened by vmap at app.py:12
+          at:    app.py:12
+          try:   (x.abs() / 9).int()
+        """,
+        lambda: vmap(lambda x: x[(x.abs() / 9).int()])(X),
+    ),
+    "index, with floats among others": Misfit(
+        lambda: vmap(lambda x: x[None, x.max()])(X),
+        errors.ArgumentError,
+        """
+        index: a tensor of floats is not an index
+          tensor:  Vec[x:3, f32[4]]
+          indices: Vec[x:3, f32[]]
+          x:       opened by vmap at app.py:12
+          at:      app.py:12
+          try:     x.max().int()
+        """,
+        lambda: vmap(lambda x: x[None, x.max().int()])(X),
+    ),
     "sum, with the examples": Misfit(
         lambda: vmap(lambda x: x.sum(1))(X),
         errors.AxisRangeError,

@@ -289,9 +289,14 @@ def _mask(r: Refused) -> BrandedError | None:
     if r.op == "index" and any(map(has_tensors, index if isinstance(index, tuple) else (index,))):
         fix = suggest_take(r.args[0], index)
         return r.error(ShapeError, "the bounds of a slice must be Python ints, and this is a tensor", fix)
+    e, value_text = subscript()
+    indices = index if isinstance(index, tuple) else (index,)
+    if floats := [k for k, i in enumerate(indices) if isinstance(i, Tensor) and dtypes.is_float(i.dtype)]:
+        parts = [] if e is None else e.slice.elts if isinstance(e.slice, ast.Tuple) else [e.slice]
+        part = source.part(parts[floats[0]]) if len(parts) == len(indices) else "index"
+        return r.error(ArgumentError, "a tensor of floats is not an index", f"{part}.int()")
     if not isinstance(index, Tensor) or index.dtype != dtypes.bool:
         return None
-    e, value_text = subscript()
     x, mask = ("x", "mask") if e is None else (source.part(e.value), ast.unparse(e.slice))
     if r.op == "assign" or value_text:
         self, axes = r.args[0], r.args[0].ndim - index.ndim
