@@ -197,6 +197,12 @@ def derivative(angles: Any) -> Any:
     return np.full_like(angles, ((-np.sin(a) - 0.5 * np.cos(a)) + (np.cos(a) - 0.5 * np.sin(a))) / 2)
 
 
+def test_buffer_that_is_read_outside_of_all_entries_stays_whole() -> None:
+    x, y = (UOp.param(i, dtypes.float, (32,), "CPU") for i in range(2))
+    kernel = UOp.sink(x.index(UOp.const(8)).store(y.index(UOp.invalid())))
+    assert shared_kernels._from_first_element(kernel)[1].keys() == {0}
+
+
 def test_sines_of_slices_are_computed_together(monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = note_kernels(monkeypatch)
     angles = numbers(4, 12)

@@ -121,7 +121,9 @@ def _is_buffer(u: UOp) -> bool:
 def _access(u: UOp) -> _Access | None:
     """Return the index of an access, or None if it is not a sum of loops with steps."""
     first, steps = 0, list[int]()
-    for term in u.src[1].get_idx().split_uop(Ops.ADD):
+    if (index := u.src[1].get_idx()).is_invalid:  # a read outside of all entries, whose value is not used
+        return None
+    for term in index.split_uop(Ops.ADD):
         loop, by = (term.src[0], term.src[1]) if term.op is Ops.MUL else (term, None)
         if term.op is Ops.CONST:
             first += int(term.val)
