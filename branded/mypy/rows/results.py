@@ -49,7 +49,10 @@ def plain_result(ctx: FunctionContext | MethodContext) -> Type:
 
 def module_result(ctx: FunctionContext) -> Type:
     """Return the type of `functional_call(net, state, x)`: that of `net(x)`, with the brands of the state."""
-    t, brands = plain_result(ctx), rows_in(ctx.arg_types[1][0])
+    t = plain_result(ctx)
+    if not all(ctx.arg_types[:2]):
+        return t
+    brands = rows_in(ctx.arg_types[1][0])
     if not (brands or isinstance(get_proper_type(t), AnyType)) or any("mutable" in names for names in ctx.arg_names):
         return t
     given = zip(ctx.arg_types[2:], ctx.arg_kinds[2:], ctx.arg_names[2:], strict=True)

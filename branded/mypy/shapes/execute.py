@@ -107,8 +107,7 @@ class Interpreter(FunctionCalls):
         """Execute statements; return the value that is returned, or None if the end is reached."""
         returned: Fact | None = None
         for s in statements:
-            with self.maybe(returned is not None):  # after `if unknown: return`
-                value = self.statement(s)
+            value = self.statement(s)
             if value is None or isinstance(value, Maybe):
                 if value is not None:
                     returned = value.value if returned is None else join(returned, value.value)

@@ -121,7 +121,7 @@ table: Axes[Users, Users] = pairs(dot, U, V)  # E: table: the value has the axes
 # --- the truth value of a tensor without brands
 def halved(x: Tensor) -> Tensor:
     if x.sum() > 1:  # E: bool: a tensor has no truth value
-        x = x / 2
+        return x / 2
     return x if x.max() else x / 2  # E: bool: a tensor has no truth value
 
 
