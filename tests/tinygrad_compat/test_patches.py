@@ -78,14 +78,14 @@ def test_loops_over_wrapping_indices_are_not_vectorized() -> None:
 def test_devices_sharing_kernels() -> None:
     Device["CPU"]  # opens the device
     assert (
-        share_compiled_kernels._first("CPU:1")
-        == share_compiled_kernels._first(("CPU:2", "CPU:1"))
-        == share_compiled_kernels._first(("CPU", "CPU:1"))
+        share_compiled_kernels._first_device("CPU:1")
+        == share_compiled_kernels._first_device(("CPU:2", "CPU:1"))
+        == share_compiled_kernels._first_device(("CPU", "CPU:1"))
         == "CPU"
     )
-    assert share_compiled_kernels._first("CPU") is None
-    assert share_compiled_kernels._first(("CPU:1", "PYTHON")) is None  # another compiler
-    assert share_compiled_kernels._first("CUDA:1") is None  # the first device of this kind is not open
+    assert share_compiled_kernels._first_device("CPU") is None
+    assert share_compiled_kernels._first_device(("CPU:1", "PYTHON")) is None  # another compiler
+    assert share_compiled_kernels._first_device("CUDA:1") is None  # the first device of this kind is not open
     assert not private_api.is_open("CUDA")
     own = Device["CPU"].renderer
     old, plain = copy(own), CStyleLanguage(own.target)

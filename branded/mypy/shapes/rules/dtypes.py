@@ -103,7 +103,7 @@ def with_dtype(value: Fact, dtype: str) -> Fact:
 NOT_FLOAT = ("bool", "weakint", "int")
 
 
-class _Check(NamedTuple):
+class _DtypeCheck(NamedTuple):
     """The dtypes that a method rejects, and the operands that it rejects them for; the tensor itself is the first."""
 
     operands: slice
@@ -113,23 +113,25 @@ class _Check(NamedTuple):
     code: ErrorCode = ARGUMENT
 
 
-_OF_BITS = _Check(
+_OF_BITS = _DtypeCheck(
     slice(None),
     ("float",),
     "bitwise operations need bools or ints, not a float",
     "(a > 0) & (b > 0), with parentheses around comparisons, or .int() for ints",
     OPERAND,
 )
-_OF_SHIFT = _Check(slice(None), ("float",), "shift operands must be int, got {}", "use .int()")
-_OF_INDEX = _Check(slice(2, 3), ("bool", "float"), "expects int index tensor, getting {}", "use .int() for the index")
+_OF_SHIFT = _DtypeCheck(slice(None), ("float",), "shift operands must be int, got {}", "use .int()")
+_OF_INDEX = _DtypeCheck(
+    slice(2, 3), ("bool", "float"), "expects int index tensor, getting {}", "use .int() for the index"
+)
 _OPERATORS = ("and", "or", "xor", "invert")
 _CHECKS = {
     **dict.fromkeys([*_OPERATORS, *(f"bitwise_{name}" for name in ("and", "or", "xor", "not"))], _OF_BITS),
     **dict.fromkeys(("lshift", "rshift"), _OF_SHIFT),
     **dict.fromkeys(("gather", "scatter"), _OF_INDEX),
-    "one_hot": _Check(slice(1), ("bool", "float"), "expect integer dtype, getting dtype={}", "use .int()"),
-    "index": _Check(slice(1, None), ("float",), "index dtype {} is not supported", "use .int() for the index"),
-    "where": _Check(
+    "one_hot": _DtypeCheck(slice(1), ("bool", "float"), "expect integer dtype, getting dtype={}", "use .int()"),
+    "index": _DtypeCheck(slice(1, None), ("float",), "index dtype {} is not supported", "use .int() for the index"),
+    "where": _DtypeCheck(
         slice(1),
         ("weakint", "int", "float"),
         "where cond must be bool, got {}",
