@@ -21,6 +21,11 @@ from branded.backends.cpu.renderer import loops as kernels
 
 MOST = 8
 """The maximum number of segments."""
+SHARE = 4
+"""Segments save at least the part `1 / SHARE` of the slow operations.
+
+The borders of a padded value save less where its windows are read: they are short loops, and clang compiles each.
+"""
 
 
 class Segment(NamedTuple):
@@ -43,7 +48,7 @@ def segments(to: UOp, value: UOp, over: Sequence[UOp]) -> list[Segment]:
             continue
         found = [_segment(to, value, over, r, a, b) for a, b in zip([0, *cuts], [*cuts, size(r)], strict=True)]
         saved = sum((total - _slow(x.value.toposort())) * elements(x.over) for x in found)
-        if saved * TOGETHER > LAUNCH * len(cuts):
+        if saved * TOGETHER > LAUNCH * len(cuts) and saved * SHARE >= total * elements(over):
             return found
     return []
 
