@@ -10,7 +10,7 @@ from sybil.sybil import SybilCollection
 from tinygrad import Device
 
 from branded.tinygrad_compat import activation, private_api
-from tests.support.documents import Module, Page, end
+from tests.support.documents import Module, Page, end, outputs
 
 
 def pytest_configure() -> None:
@@ -28,6 +28,6 @@ pytest_collect_file = SybilCollection(
         Sybil(
             [DocTestParser(ELLIPSIS)], path="branded", patterns=["*.py"], document_types={".py": Module}, teardown=end
         ),
-        Sybil([BLOCKS], patterns=["*.md"], document_types={".md": Page}, teardown=end),
+        Sybil([BLOCKS, outputs], patterns=["*.md"], document_types={".md": Page}, teardown=end),
     ]
 ).pytest()

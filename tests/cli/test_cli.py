@@ -416,16 +416,6 @@ def test_check_of_correct_file(write: Write) -> None:
     assert (done.stdout, done.stderr, done.returncode) == ("no errors (checked 1 file)\n", "", 0)
 
 
-def test_check_output_matches_readme(write: Write) -> None:
-    readme = (Path(cli.__file__).parents[2] / "README.md").read_text()
-    sessions = [x.split("```")[0] for x in readme.split("```console\n$ cat app.py\n")[1:]]
-    assert len(sessions) == 1
-    for session in sessions:
-        program, _, said = session.partition("$ python -m branded check app.py\n")
-        path = write(program)
-        assert check(path.parent, "app.py").stdout == said
-
-
 def test_site_index_repeats_readme_session() -> None:
     root = Path(cli.__file__).parents[2]
     page, readme = ((root / name).read_text() for name in ("docs/index.md", "README.md"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,13 +15,8 @@ from branded import Axes, Brand, BrandedError, Vec, as_axes, axes, brand, cond, 
 from branded.graph import known_axes
 from branded.graph.uops import tensor
 from branded.mypy.axes.hints import advice
-from branded.mypy.check import check
-from tests.support.warm import MYPY, STRICT, warm
 
 pytestmark = pytest.mark.by_numpy
-
-PAGE = Path(__file__).parents[2] / "docs" / "axes.md"
-SHOWN = re.compile(r"^```py\n(.*?)^```\n\n```text\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 class Users(Brand): ...
@@ -309,19 +303,6 @@ def test_as_axes_error_messages(name: str) -> None:
     with pytest.raises(cls) as info:
         mistake()
     assert str(info.value) == text
-
-
-@pytest.mark.parametrize(("program", "shown"), SHOWN.findall(PAGE.read_text()))
-def test_check_prints_messages_of_the_page(
-    program: str, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "app.py").write_text(program)
-    (tmp_path / "mypy.ini").write_text(STRICT)
-    warm(tmp_path / ".mypy_cache", MYPY, STRICT)
-    monkeypatch.chdir(tmp_path)
-    said, status = check(["app.py"])
-    assert status == 1
-    assert said.rpartition("\n\n")[0] + "\n" == shown
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,6 @@ from tinygrad.uop.ops import Ops
 
 import branded
 from branded import errors
-from tests.support.warm import CHECK, warm
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference"
@@ -77,31 +76,3 @@ def test_operations_page_is_up_to_date() -> None:
     program = "from tests.pages.operations import text; import sys; sys.stdout.write(text())"
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert (REFERENCE / "operations.md").read_text() == done.stdout, "run python -m tests.pages.operations"
-
-
-CHECKED = re.compile(r"^```py\n(.*?)^```\n\n```text\n(app\.py:.*?)^```", re.MULTILINE | re.DOTALL)
-"""A program that is checked but not run, and the output of `branded check app.py`."""
-PAGES = {path.stem.replace("-", "_"): path.read_text() for path in sorted(REFERENCE.glob("*.md"))}
-PROGRAMS = {f"{page}_{i}": pair for page, text in PAGES.items() for i, pair in enumerate(CHECKED.findall(text))}
-
-
-@pytest.fixture(scope="module")
-def mypy_output(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return the output of one mypy run over all programs."""
-    folder = tmp_path_factory.mktemp("programs")
-    for name, (program, _) in PROGRAMS.items():
-        (folder / f"{name}.py").write_text(program)
-    warm(folder / ".mypy_cache")
-    command = [*CHECK, "."]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False).stdout
-
-
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_mypy_output_on_page_is_current(name: str, mypy_output: str) -> None:
-    found = re.findall(rf"^{name}\.py:.*\n(?:  .*\n)*", mypy_output, re.MULTILINE)
-    shown = re.sub(r"\n\d+ brand errors? \(checked 1 file\)\n", "", PROGRAMS[name][1])
-    assert "".join(found).replace(f"{name}.py", "app.py") == shown
-
-
-def test_every_program_has_an_output() -> None:
-    assert sum(text.count("```py\n") for text in PAGES.values()) == len(PROGRAMS) >= 3

@@ -14,7 +14,7 @@ from mypy import main as mypy_main
 from branded.mypy.check import WITHOUT_EFFECT
 from branded.mypy.check import check as checked
 from tests.cli.test_cli import check
-from tests.support.warm import CHECK, MYPY, STRICT, apart, warm
+from tests.support.warm import MYPY, STRICT, apart, warm
 
 READ = (
     "from tinygrad import Tensor\nfrom branded import vmap\n\nvmap(lambda a: a.numpy())(Tensor([1, 2]))\nn: int = 'x'\n"
@@ -343,17 +343,3 @@ def test_pre_commit_hook() -> None:
     assert fields["id"] == "branded-check" and fields["language"] == "python"
     assert fields["entry"].startswith("branded check")
     assert fields["types_or"] == "[python, pyi, jupyter]"
-
-
-# ---- the page ----
-
-PAIR = re.compile(r"^```py\n(.*?)^```\n(?:(?!^```).)*^```text\n(.*?)^```", re.MULTILINE | re.DOTALL)
-PAGES = ("quickstart.md", "types.md", "reference/from-haskell.md", "reference/from-jax.md")
-PAIRS = [pair for page in PAGES for pair in PAIR.findall((ROOT / "docs" / page).read_text())]
-
-
-@pytest.mark.parametrize(("program", "said"), PAIRS)
-def test_page_shows_the_current_output(program: str, said: str, tmp_path: Path) -> None:
-    (tmp_path / "app.py").write_text(program)
-    warm(tmp_path / ".mypy_cache", CHECK, "[mypy]\npython_version = 3.12\n")
-    assert said in check(tmp_path, "--", "--python-version=3.12", "app.py").stdout

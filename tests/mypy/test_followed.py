@@ -57,43 +57,6 @@ def test_require_axes(name: str, tmp_path: Path) -> None:
     assert all(m["line"] in (7, 9) for m in errors)
 
 
-SUGGESTED = """\
-class Users(Brand): ...
-class Features(Brand): ...
-class Items(Brand): ...
-app.py:9: U = as_axes(Tensor.rand(n_users, n_features), Users, Features)
-app.py:10: I = as_axes(Tensor.rand(n_items, n_features), Items, Features)
-app.py:5: def scores(U: Axes[Users, Features], I: Axes[Items, Features])
-
-with these names mypy finds:
-app.py:6: vmap: `Users` is zipped with `Items`
-  argument 1: shape (Users, Features), axis 0
-  argument 2: shape (Items, Features), axis 0
-  call:  line 11
-  try:   use in_axes=None for a shared argument, or nest two vmaps for all pairs"""
-
-
-def test_suggested_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("app.py").write_text(
-        "from tinygrad import Tensor\n"
-        "from branded import vmap\n"
-        "\n"
-        "n_users, n_items, n_features = 4, 4, 3\n"
-        "def scores(U: Tensor, I: Tensor) -> Tensor:\n"
-        "    return vmap(lambda u, i: (u * i).sum())(U, I)\n"
-        "\n"
-        "def main() -> None:\n"
-        "    U = Tensor.rand(n_users, n_features)\n"
-        "    I = Tensor.rand(n_items, n_features)\n"
-        "    print(scores(U, I).tolist())\n"
-        "main()\n"
-    )
-    warm(tmp_path / ".mypy_cache")
-    done = subprocess.run([*CHECK, "--suggest", "app.py"], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout.strip()) == (0, SUGGESTED)
-
-
 def test_edits_of_shapes_reach_importers(tmp_path: Path) -> None:
     (tmp_path / "mypy.ini").write_text(STRICT)
     tensors, base = "from tinygrad import Tensor\n", "def load(n: int = 3) -> Tensor:\n    return Tensor.ones(n, 2)\n"

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+import io
+import re
+from collections.abc import Iterator
+from contextlib import nullcontext, redirect_stdout
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from sybil import Document
+from sybil import Document, Region
 from sybil.document import PythonDocStringDocument
 from sybil.example import Example
 from sybil.typing import Evaluator, Parser
@@ -48,6 +51,27 @@ COMPILED = (
 
 _DONE = "__done__"
 """The name of the position up to which the examples of a document have been evaluated."""
+_PRINTED = "__printed__"
+"""The name of the text that the last example has printed."""
+OUTPUT = re.compile(
+    r"^```python\n(?!>>> )(?:(?!```).*\n)*```\n\n(?P<output>```text\n(?P<text>(?:(?!```).*\n)*)```)$", re.MULTILINE
+)
+"""A `text` block that shows the output of the `python` block before it."""
+
+
+def outputs(document: Document) -> Iterator[Region]:
+    """Parse the `text` blocks that show the output of the block before them."""
+    for block in OUTPUT.finditer(document.text):
+        program = document.text.count("\n", 0, block.start()) + 1
+        yield Region(block.start("output"), block.end("output"), (block["text"], program), _check_output)
+
+
+def _check_output(example: Example) -> None:
+    """Compare the output with the page, where the program is `app.py`."""
+    wanted, first = example.parsed
+    place = re.compile(rf"\b{re.escape(Path(example.path).name)}:(\d+)")
+    printed = place.sub(lambda m: f"app.py:{int(m[1]) - first}", example.namespace[_PRINTED])
+    assert printed == wanted, f"the program prints:\n{printed}"
 
 
 class Page(Document):
@@ -79,7 +103,9 @@ class Page(Document):
         with realized.by_numpy() if self.by_numpy else nullcontext(), pytest.MonkeyPatch.context() as patch:
             # no document shows the note of errors, which some versions of doctest compare in place of the message
             patch.setattr(BrandedError, "add_note", lambda error, note: None, raising=False)
-            super().evaluate(example, evaluator)
+            with redirect_stdout(io.StringIO()) as printed:
+                super().evaluate(example, evaluator)
+            self.namespace[_PRINTED] = printed.getvalue()
 
 
 class Module(Page, PythonDocStringDocument):
