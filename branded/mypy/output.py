@@ -206,11 +206,15 @@ def as_sarif(report: CheckReport) -> str:
 
 
 def _rule(code: str) -> dict[str, Any]:
-    command = f"python -m branded why {code.removeprefix('brand-')}"
-    text = (
-        f"An error about brands: {command}" if code.startswith("brand-") else f"An error of mypy with the code {code}"
-    )
-    return {"id": code, "shortDescription": {"text": text}}
+    """Return the description of a code, with the fields that GitHub's code scanning requires."""
+    kind = "An error about brands" if code.startswith("brand") else "An error of mypy"
+    command = f"`python -m branded why {code.removeprefix('brand-')}` explains this error."
+    fields = {
+        "shortDescription": f"{kind}: {code}",
+        "fullDescription": f"{kind} with the code {code}.",
+        "help": command if code.startswith("brand") else f"The documentation of mypy explains the code {code}.",
+    }
+    return {"id": code, **{field: {"text": text} for field, text in fields.items()}}
 
 
 def _sarif_result(m: Message, rules: list[str]) -> dict[str, Any]:

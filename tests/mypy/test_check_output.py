@@ -108,7 +108,11 @@ def test_sarif(app: Path) -> None:
     log = json.loads(done.stdout)
     assert (log["version"], len(log["runs"]), done.returncode) == ("2.1.0", 1, 1)
     run = log["runs"][0]
-    rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
+    described = run["tool"]["driver"]["rules"]
+    fields = ("shortDescription", "fullDescription", "help")  # GitHub's code scanning requires them
+    assert all(rule[field]["text"] for rule in described for field in fields)
+    assert described[1]["help"]["text"] == "`python -m branded why read` explains this error."
+    rules = [rule["id"] for rule in described]
     assert rules == ["assignment", "brand-read"] and run["tool"]["driver"]["name"] == "branded"
     assert run["invocations"] == [{"executionSuccessful": True, "toolExecutionNotifications": []}]
     read = run["results"][0]
