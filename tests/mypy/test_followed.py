@@ -57,6 +57,21 @@ def test_require_axes(name: str, tmp_path: Path) -> None:
     assert all(m["line"] in (7, 9) for m in errors)
 
 
+def test_suggestions_leave_out_mistakes_in_sizes(tmp_path: Path) -> None:
+    """`branded check` finds these without names."""
+    (tmp_path / "app.py").write_text(
+        "from tinygrad import Tensor\n"
+        "from branded import vmap\n"
+        "n_users, n_items = 3, 4\n"
+        "U, V = Tensor.rand(n_users, 2), Tensor.rand(n_items, 2)\n"
+        "W = Tensor.rand(n_users, 2)\n"
+        "print(vmap(lambda u, v: (u * v).sum())(W, V).tolist())\n"
+    )
+    warm(tmp_path / ".mypy_cache")
+    done = subprocess.run([*CHECK, "--suggest", "app.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout.endswith("\nwith these names mypy finds no other mistake\n")
+
+
 def test_edits_of_shapes_reach_importers(tmp_path: Path) -> None:
     (tmp_path / "mypy.ini").write_text(STRICT)
     tensors, base = "from tinygrad import Tensor\n", "def load(n: int = 3) -> Tensor:\n    return Tensor.ones(n, 2)\n"

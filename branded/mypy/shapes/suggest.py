@@ -133,10 +133,8 @@ def suggestions(api: TypeChecker, scope: OpenBrands) -> list[str]:
             f"{name}: no axis has a name to suggest",
             "  try:   use variables for the lengths: Tensor.zeros(n_users, 3)",
         ]
-    report = (
-        ["", "with these names mypy finds:", *mistakes] if mistakes else ["", "with these names mypy finds no mistake"]
-    )
-    return [*new, *out, *report]
+    heading = "with these names mypy finds:" if mistakes else "with these names mypy finds no other mistake"
+    return [*new, *out, "", heading, *mistakes]
 
 
 def _signature(f: FuncDef, values: Sequence[Fact], result: Fact) -> list[str]:
