@@ -52,6 +52,12 @@ class _TypePair(NamedTuple):
         return [b for b in _brands(self.got) if b not in _brands(self.wanted)]
 
     @property
+    def has_other_structure(self) -> bool:
+        """Whether one type is a tensor and the other a tuple: then the brands are not the reason of the error."""
+        tensor, pair = re.compile(r"(?:Vec|Axes)\[|Tensor$"), (self.got, self.wanted)
+        return any(map(tensor.match, pair)) and any(t.startswith("tuple[") for t in pair)
+
+    @property
     def is_anonymous(self) -> bool:
         """Whether no annotation can name an extra brand, as for a lambda, whose brand is named after its parameter."""
         return any(b.islower() for b in self.extra)
@@ -130,6 +136,8 @@ def notes_for(text: str) -> list[str]:
     pair = _TypePair(match["got"], match["wanted"])
     if axes := axes_hints.advice(text):
         return [line.removeprefix("  ") for line in axes]
+    if pair.has_other_structure:
+        return []
     if not pair.extra:
         return _empty_row(pair)
     if argument := _ARGUMENT.search(text):

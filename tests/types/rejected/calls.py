@@ -162,3 +162,12 @@ reading({"w": x})
 # --- a wrong memory_limit, a wrong progress
 vmap(double, chunk_size="auto", memory_limit=2.5)(x)  # E: memory_limit: float is not a memory size
 vmap(double, chunk_size=2, progress=1)(x)  # E: progress: int is not a valid choice
+
+
+# --- a tuple for one tensor: the brands are not the reason
+def length(a: Tensor) -> Tensor:
+    return a.sum()
+
+
+def lengths(a: Vec[S]) -> Vec[S]:
+    return length((a, a))  # E: Argument 1 to "length" has incompatible type
