@@ -148,7 +148,8 @@ class FileState:
         vmap: Context | None = None,
         stored: frozenset[int] = frozenset(),
     ) -> None:
-        calls, path, source = self.calls, self._other_path(at), None
+        path, source = self._other_path(at), None
+        calls = running = [c for c in self.calls if c[0] is not c[1]]  # without a function that is followed alone
         if self.uncertain or (path is not None and code in (READ, OPERAND) and self._is_reported_in(path)):
             return
         self.unshared += 1
@@ -166,7 +167,7 @@ class FileState:
         fixes = [note for note in notes if note.startswith("try:")]
         notes = (*(note for note in notes if note not in fixes), *called, *fixes)
         key = at.line, message.partition(":")[0]
-        chain = [at, self.caller, *([vmap] if vmap is not None else ()), *(call for _, call, _ in self.calls)]
+        chain = [at, self.caller, *([vmap] if vmap is not None else ()), *(call for _, call, _ in running)]
         around = stored.union(call.line for call in chain if call.line > 0 and self._other_path(call) is None)
         if code is SHAPE and not stored:
             if not self.reached.isdisjoint(self.lines_of_value(at)):
