@@ -16,6 +16,7 @@ from mypy.checker import TypeChecker
 from mypy.nodes import CallExpr, LambdaExpr
 from mypy.types import Type
 
+from branded.mypy.rows.callables import typed_stars
 from branded.mypy.rows.injected_values import inject_into_lambda
 
 _looked_at: list[LambdaExpr] = []
@@ -27,7 +28,7 @@ def type_of_call(call: CallExpr, api: TypeChecker) -> Type:
     if not isinstance(call.callee, LambdaExpr):
         return api.get_expression_type(call)
     inject_into_lambda(call.callee, api)
-    with _separate_cache(call.callee, api):
+    with _separate_cache(call.callee, api), typed_stars(call.callee, call, api):
         return api.get_expression_type(call)
 
 

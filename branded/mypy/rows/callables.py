@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
 from mypy.argmap import map_actuals_to_formals
@@ -10,8 +11,10 @@ from mypy.checker import TypeChecker
 from mypy.erasetype import remove_instance_last_known_values
 from mypy.expandtype import expand_type
 from mypy.nodes import (
+    ARG_NAMED,
     ARG_POS,
     ARG_STAR,
+    ARG_STAR2,
     ArgKind,
     CallExpr,
     Context,
@@ -36,6 +39,7 @@ from mypy.types import (
     TypeVarId,
     UninhabitedType,
     UnionType,
+    UnpackType,
     get_proper_type,
 )
 
@@ -72,7 +76,7 @@ class Arg(NamedTuple):
 
 def synthetic_call(f: Expression, types: Sequence[Type], args: Sequence[Arg], context: Context) -> CallExpr:
     """Build the call `f(*args)`, with arguments of these types."""
-    if isinstance(f, LambdaExpr) and any(a.kind is ARG_STAR for a in args):
+    if isinstance(f, LambdaExpr) and any(a.kind.is_star() for a in args):
         types, args = _unpack(f, types, args)
     nodes: list[Expression] = [
         a.expression if isinstance(a.expression, LambdaExpr) else TempNode(t, context=context)
@@ -84,26 +88,60 @@ def synthetic_call(f: Expression, types: Sequence[Type], args: Sequence[Arg], co
 
 
 def _unpack(f: LambdaExpr, types: Sequence[Type], args: Sequence[Arg]) -> tuple[list[Type], list[Arg]]:
-    """Replace `*xs` by one item for each parameter of a lambda: mypy infers the type of `xs` for the first one."""
-    each = [(t, a) for t, a in zip(types, args, strict=True) if a.kind is not ARG_STAR]
-    free = sum(k.is_positional() for k in f.arg_kinds) - sum(a.kind is ARG_POS for _, a in each)
+    """Replace `*xs` and `**d` by one item for each parameter of a lambda: mypy infers the parameter as their type."""
+    each = [(t, a) for t, a in zip(types, args, strict=True) if not a.kind.is_star()]
+    positional = [n for n, k in zip(f.arg_names, f.arg_kinds, strict=True) if k.is_positional()]
+    required = {n for n, k in zip(f.arg_names, f.arg_kinds, strict=True) if k.is_required()}
+    free = positional[sum(a.kind is ARG_POS for _, a in each) :]
     found: list[tuple[Type, Arg]] = []
     for t, a in zip(types, args, strict=True):
         p = get_proper_type(t)
         if a.kind is ARG_STAR and isinstance(p, Instance) and p.type.fullname in CONTAINERS:
-            found += [(p.args[0], Arg(p.args[0]))] * max(free, int(ARG_STAR in f.arg_kinds))
-            free = 0
+            found += [(p.args[0], Arg(p.args[0]))] * max(len(free), int(ARG_STAR in f.arg_kinds))
+            free = []
+        elif a.kind is ARG_STAR2 and isinstance(p, TypedDictType):
+            found += [(i, Arg(i, ARG_NAMED, n)) for n, i in p.items.items()]
+        elif a.kind is ARG_STAR2 and isinstance(p, Instance) and p.type.fullname in CONTAINERS:
+            given = {*positional[: len(positional) - len(free)], *(b.name for _, b in each)}
+            names = {*required, *(["**"] if ARG_STAR2 in f.arg_kinds else [])} - given
+            found += [(p.args[-1], Arg(p.args[-1], ARG_NAMED, n)) for n in sorted(filter(None, names))]
         else:
             found.append((t, a))
     return [t for t, _ in found], [a for _, a in found]
 
 
-def arguments_by_formal(f: CallableType, call: CallExpr, api: TypeChecker) -> list[list[Expression]]:
+def arguments_by_formal(f: CallableType | LambdaExpr, call: CallExpr, api: TypeChecker) -> list[list[Expression]]:
     """Return the arguments of a call of `f` by parameter."""
     mapping = map_actuals_to_formals(
         call.arg_kinds, call.arg_names, f.arg_kinds, f.arg_names, lambda i: api.get_expression_type(call.args[i])
     )
     return [[call.args[i] for i in actuals] for actuals in mapping]
+
+
+@contextmanager
+def typed_stars(f: LambdaExpr, call: CallExpr, api: TypeChecker) -> Iterator[None]:
+    """Give a lambda with star-parameters its type while a call of it is checked: mypy infers Any for its parameters.
+
+    `*xs` is a tuple of the given arguments. If all have one type, its length is not known, because a lambda may have
+    an index for the case of more arguments. `**kw` with values of several types remains Any.
+    """
+    if not any(k.is_star() for k in f.arg_kinds) or any(k.is_star() for k in call.arg_kinds):
+        yield
+        return
+    object_type, tuple_type = (api.named_generic_type(f"builtins.{n}", []) for n in ("object", "tuple"))
+    types: list[Type] = []
+    for kind, actuals in zip(f.arg_kinds, arguments_by_formal(f, call, api), strict=True):
+        given = [api.get_expression_type(e) for e in actuals]
+        t: Type = given[0] if len({*given}) == 1 else UNKNOWN
+        if kind is ARG_STAR and len({*given}) > 1:
+            t = UnpackType(TupleType(given, tuple_type))
+        types.append(t)
+    function = api.named_generic_type("builtins.function", [])
+    f.type = CallableType(types, f.arg_kinds, f.arg_names, object_type, function)  # mypy's context of the result
+    try:
+        yield
+    finally:
+        f.type = None
 
 
 def type_for(formal: Type | None, e: Expression, scope: OpenBrands, api: TypeChecker) -> Type:

@@ -163,11 +163,12 @@ _PROTOCOL = "instead of Callable use a Protocol with `def __call__(self, x: Vec[
 
 def _pass_defaults(call: CallExpr, f: LambdaExpr) -> None:
     """Pass the defaults of a lambda, of which mypy then knows the types: `lambda x, n=2: x**n`."""
-    left = list(f.arg_names[sum(k == ARG_POS for k in call.arg_kinds) :])
     if not all(k in (ARG_POS, ARG_NAMED) for k in call.arg_kinds):
         return
+    positional = [n for n, k in zip(f.arg_names, f.arg_kinds, strict=True) if k.is_positional()]
+    given = {*positional[: call.arg_kinds.count(ARG_POS)], *call.arg_names}
     for name, argument in zip(f.arg_names, f.arguments, strict=True):
-        if name in left and name not in call.arg_names and argument.initializer is not None:
+        if name not in given and argument.initializer is not None:
             call.args.append(argument.initializer)
             call.arg_kinds.append(ARG_NAMED)
             call.arg_names.append(name)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from functools import partial, reduce, wraps
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar, assert_type, overload, reveal_type
+from typing import Any, ParamSpec, TypedDict, TypeVar, assert_type, overload, reveal_type
 
 import numpy as np
 from tinygrad import Tensor, TinyJit, nn
@@ -303,7 +303,31 @@ assert_type(vmap(lambda a: a[np.array([0, 1])] + a[np.array([True, False, True, 
 
 # --- a stored lambda with star-parameters
 added = vmap(lambda *ys: ys[0] + ys[1])
-added(X, X)  # N: vmap: the function returns "Any" here, so its result is not checked
+assert_type(added(X, X), Tensor)
+
+# --- a lambda with star-parameters
+assert_type(vmap(lambda *ys: ys[0] * ys[1])(X, X), Tensor)
+assert_type(vmap(lambda *ys: ys[0] * ys[1].sum().item(), in_axes=(0, None))(X, X), Tensor)
+assert_type(vmap(lambda *ys: sum(ys))(X, X), Tensor)
+assert_type(vmap(lambda *ys, scale=2: ys[0] * scale)(X, X), Tensor)
+assert_type(vmap(lambda a, *rest, **kw: a * rest[0] + kw["b"] if rest else a)(X, X, b=X), Tensor)
+assert_type(vmap(lambda *ys: ys[0] * ys[1])(*[X, X]), Tensor)
+
+
+# --- a dict that fills the parameters of a lambda
+class Pair(TypedDict):
+    a: Tensor
+    b: Tensor
+
+
+def of_dicts(d: dict[str, Tensor], pair: Pair) -> None:
+    assert_type(vmap(lambda a, b, n=2: a * b**n)(**d), Tensor)
+    assert_type(vmap(lambda a, **kw: a * kw["b"])(**d), Tensor)
+    assert_type(vmap(lambda a, b: a * b)(**pair), Tensor)
+    assert_type(vmap(lambda **kw: kw["a"] * kw["b"])(**pair), Tensor)
+
+
+of_dicts({"a": X, "b": X}, {"a": X, "b": X})
 
 # --- a walrus and an if-expression of shared values
 flag = len(x.shape) == 1
