@@ -308,6 +308,7 @@ def captured_brands(t: Type) -> list[Brand]:
 
 
 _HOLDERS = ("builtins.set", "_contextvars.ContextVar", "queue.Queue", "queue.SimpleQueue", "asyncio.queues.Queue")
+_HOLDERS += ("concurrent.futures._base.Future", "_asyncio.Future")
 """Classes with one argument, which is the type of the values that they hold."""
 
 

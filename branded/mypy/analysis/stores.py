@@ -32,9 +32,11 @@ from mypy.nodes import (
 from branded.mypy.analysis.source.walk import walk
 from branded.mypy.rows.widening import flat_entries
 
-PUTTERS = {"add", "append", "appendleft", "extend", "insert", "put", "put_nowait", "set", "setdefault"}
+PUTTERS = {"add", "append", "appendleft", "extend", "insert", "put", "put_nowait", "set", "set_result", "setdefault"}
 PUTTERS |= {"update"}
 """Methods that put a value into a container."""
+PUSHERS = {f"_heapq.{name}" for name in ("heappush", "heappushpop", "heapreplace")}
+"""Functions that put their second argument into the first."""
 SETTERS = {"builtins.setattr", "builtins.object.__setattr__"}
 VIEWS = {"builtins.vars", "builtins.getattr"}
 """Functions whose result is a part of their first argument."""
@@ -67,6 +69,8 @@ def find_stores(node: Node) -> Iterator[Put]:
             yield from (Put(node.lvalue, e, into=True) for e in flat_entries([added]))
         case CallExpr(callee=RefExpr(fullname=name), args=[owner, attribute, value]) if name in SETTERS:
             yield Put(MemberExpr(owner, attribute.value if isinstance(attribute, StrExpr) else "..."), value)
+        case CallExpr(callee=RefExpr(fullname=name), args=[owner, value]) if name in PUSHERS:
+            yield Put(owner, value, into=True)
         case CallExpr(callee=MemberExpr(name="assign", expr=tensor), args=[value]):
             yield Put(tensor, value, into=True, is_write=True)
         case CallExpr(callee=MemberExpr(name=name, expr=container)) if name in PUTTERS:

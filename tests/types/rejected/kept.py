@@ -1,7 +1,9 @@
 """Values of one example that outlive their vmap, in a file whose annotations have no brands."""
 
+import heapq
 import queue
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextvars import ContextVar
 from functools import partial
 
@@ -144,3 +146,24 @@ def remembered(a: Tensor) -> Tensor:
 
 
 vmap(remembered)(x)
+
+
+# --- in a heap, and in a future
+ranked: list[tuple[int, Tensor]] = []
+awaited: Future[Tensor] = Future()
+
+
+def ranked_and_awaited(a: Tensor) -> Tensor:
+    heapq.heappush(ranked, (1, a))  # E: escape: a value that varies is kept in `ranked`, which outlives vmap
+    awaited.set_result(a * 2)  # E: escape: a value that varies is kept in `awaited`, which outlives vmap
+    return a
+
+
+def local_heap(a: Tensor) -> Tensor:
+    own: list[tuple[int, Tensor]] = []
+    heapq.heappush(own, (1, a))
+    return heapq.heappop(own)[1]
+
+
+vmap(ranked_and_awaited)(x)
+vmap(local_heap)(x)

@@ -230,4 +230,4 @@ vmap(lambda a: a * cached(a))(x)
 # --- a read in a lambda with star-parameters
 vmap(lambda *ys: ys[0] / ys[1].item())(x, x)  # E: value: "Vec[ys, Tensor]"
 vmap(lambda a, **kw: a / kw["b"].item())(x, b=x)  # E: value: "Vec[a, Tensor]"
-vmap(lambda *ys: (float(ys[0]), ys[1]), in_axes=(0, None))(x, x)  # E: the value varies over "ys"
+vmap(lambda *ys: (float(ys[0]), ys[1]), in_axes=(0, None))(x, x)  # E: float: a value that varies over "ys" has no
