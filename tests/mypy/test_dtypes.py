@@ -9,7 +9,7 @@ from tinygrad import Tensor, dtypes
 from tinygrad.dtype import DType
 
 from branded.mypy.shapes.rules.dtypes import RULES, result_dtype
-from branded.mypy.shapes.values import Shaped
+from branded.mypy.shapes.values import Const, Shaped
 
 VALUES = {"bool": Tensor([[True, False]] * 2), "int": Tensor([[1, 0]] * 2), "float": Tensor([[0.5, 1.0]] * 2)}
 VALUES["weakint"] = Tensor(1).expand(2, 2)
@@ -32,6 +32,10 @@ def kind(dtype: DType) -> str:
     return "float" if dtypes.is_float(dtype) else "bool" if dtype == dtypes.bool else "int"
 
 
+def fact(x: Tensor | float) -> Shaped | Const:
+    return Shaped(dtype=kind(x.dtype)) if isinstance(x, Tensor) else Const(x)
+
+
 @pytest.mark.by_numpy
 @pytest.mark.parametrize("name", NAMES)
 def test_methods(name: str) -> None:
@@ -40,13 +44,15 @@ def test_methods(name: str) -> None:
     if method is None:
         pytest.skip("not a method of tensors")
     for own, other in itertools.product(VALUES, VALUES):
-        for more in (ARGUMENTS.get(name, ()), (VALUES[other],), (VALUES[other], VALUES[own])):
+        numbers: list[tuple[object, ...]] = [(True,), (2,), (-1,), (0.5,)]
+        numbers += [(0.5, 1), (VALUES[other], 0.5)] if name in ("clip", "clamp", "where") else []
+        for more in (ARGUMENTS.get(name, ()), (VALUES[other],), (VALUES[other], VALUES[own]), *numbers):
             try:
                 result = method(VALUES[own], *more)
             except (TypeError, ValueError, RuntimeError, AssertionError, AttributeError, KeyError, IndexError):
                 continue
             if not isinstance(result, Tensor):
                 continue
-            operands = [Shaped(dtype=kind(x.dtype)) for x in (VALUES[own], *more) if isinstance(x, Tensor)]
+            operands = [fact(x) for x in (VALUES[own], *more) if isinstance(x, Tensor | bool | int | float)]
             found = result_dtype(name, *operands)
             assert found in ("", kind(result.dtype)), (own, other, len(more))

@@ -247,9 +247,10 @@ def call_method(run: FileState, own: Shaped, name: str, at: Context, given: Sequ
         check_read(run, own, name, at)
         return UNKNOWN
     brands = own.brands.union(*map(brands_of, values.values())) if name not in UNBATCHED else frozenset()
-    dtypes.check(run, name, at, own, *values.values())
+    operands = [own, *(values[i] for i, n in enumerate(at.arg_names) if n != "dim")]
+    dtypes.check(run, name, at, *operands)
     named = next((values[i] for i, n in enumerate(at.arg_names) if n == "dtype"), None)
-    dtype = dtypes.result_dtype(name, own, *values.values()) if named is None else dtypes.named_dtype(named)
+    dtype = dtypes.result_dtype(name, *operands) if named is None else dtypes.named_dtype(named)
     return add_brands(dtypes.with_dtype(_of_method(run, Shaped(own.axes), name, at, values), dtype), brands)
 
 

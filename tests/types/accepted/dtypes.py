@@ -24,6 +24,8 @@ vmap(lambda n: n.cast("bool").where(n, 0))(counts)
 vmap(lambda b, n: (b & (n < 2)) | ~b)(flags, counts)
 vmap(lambda n: (n & 1) ^ (n << 1))(counts)
 vmap(lambda b: b << 1)(flags)
+vmap(lambda x: (x > 0).cat(x > 1, dim=0).where(1, 0))(rates)
+vmap(lambda x: (x > 0).stack(x > 1, dim=0).where(1, 0))(rates)
 vmap(lambda x: x.argsort().gather(0, x.argmax().reshape(1)))(rates)
 
 # --- branches, bounds and carries that fit

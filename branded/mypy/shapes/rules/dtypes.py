@@ -20,6 +20,7 @@ from branded.mypy.shapes.values import Const, Fact, LibraryName, Shaped, Size, c
 _ORDER = ("bool", "weakint", "int", "float")
 _PYTHON: dict[type, str] = {bool: "bool", int: "weakint", float: "float"}
 _NAMED = {"half": "float", "double": "float", "bfloat16": "float", "long": "int", "short": "int"}
+"""The dtypes whose names do not begin with their kind, as "float32" does."""
 RULES = {
     "bool": "lt le gt ge eq ne any all isnan isfinite isclose logical_not bool",
     "int": "argmax argmin argsort int long short randint randperm",
@@ -41,8 +42,12 @@ RULES = {
     "chosen": "where",
     "sum": "sum cumsum psum",
 }
+"""The methods by the dtype of their results: a dtype, or how it follows from the operands.
+
+first     the dtype of the tensor itself            joined    of all operands, promoted
+chosen    as joined, without the condition          sum       as first, but bools are counted as ints
+"""
 _RULE = {name: rule for rule, names in RULES.items() for name in names.split()}
-"""The dtype of the result of a method, or how it follows from the operands."""
 _OF_NUMBERS = {"ceil", "floor", "floordiv", "lshift", "mod", "relu", "rshift"}
 """Methods whose results have another dtype for bools."""
 
@@ -124,9 +129,10 @@ _OF_SHIFT = _DtypeCheck(slice(None), ("float",), "shift operands must be int, go
 _OF_INDEX = _DtypeCheck(
     slice(2, 3), ("bool", "float"), "expects int index tensor, getting {}", "use .int() for the index"
 )
-_OPERATORS = ("and", "or", "xor", "invert")
 _CHECKS = {
-    **dict.fromkeys([*_OPERATORS, *(f"bitwise_{name}" for name in ("and", "or", "xor", "not"))], _OF_BITS),
+    **dict.fromkeys(
+        ["and", "or", "xor", "invert", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not"], _OF_BITS
+    ),
     **dict.fromkeys(("lshift", "rshift"), _OF_SHIFT),
     **dict.fromkeys(("gather", "scatter"), _OF_INDEX),
     "one_hot": _DtypeCheck(slice(1), ("bool", "float"), "expect integer dtype, getting dtype={}", "use .int()"),
@@ -142,10 +148,10 @@ _CHECKS = {
 
 def check(run: FileState, name: str, at: Context, *operands: Fact) -> None:
     """Report an operand with a dtype that a method does not accept."""
-    rule = _CHECKS.get(name)
-    checked = operands[rule.operands] if rule is not None else ()
-    wrong = next((d for d in map(dtype_of, checked) if rule is not None and d in rule.rejected), None)
-    if rule is not None and wrong is not None:
+    if (rule := _CHECKS.get(name)) is None:
+        return
+    wrong = next((d for d in map(dtype_of, operands[rule.operands]) if d in rule.rejected), None)
+    if wrong is not None:
         run.report(at, rule.code, f"{name}: {rule.text.format(wrong)}", f"try:   {rule.fix}")
 
 
