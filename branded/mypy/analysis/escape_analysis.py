@@ -307,8 +307,10 @@ def captured_brands(t: Type) -> list[Brand]:
     return list(dict.fromkeys([*known_brands(t), *t.accept(_Captured())]))
 
 
-_HOLDERS = ("builtins.set", "_contextvars.ContextVar", "queue.Queue", "queue.SimpleQueue", "asyncio.queues.Queue")
-_HOLDERS += ("concurrent.futures._base.Future", "_asyncio.Future")
+_HOLDERS = (
+    *("builtins.set", "_contextvars.ContextVar", "concurrent.futures._base.Future", "_asyncio.Future"),
+    *("queue.Queue", "queue.SimpleQueue", "asyncio.queues.Queue"),
+)
 """Classes with one argument, which is the type of the values that they hold."""
 
 
