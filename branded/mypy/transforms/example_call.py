@@ -130,6 +130,8 @@ class ExampleCall(NamedTuple):
         fix = f"annotate the parameter as Vec[S, {varied}], or use in_axes=None if all examples share it"
         if has_axes and not is_example:
             fix = "use another axis in in_axes, or transpose the argument"
+        elif wrong[3] == "Tensor" and "Axes[" in inside and wrong[2] is not None:
+            fix = f"annotate the parameter as Vec[S], or map lift({name}): in a file with Vec, Tensor is a shared value"
         elif wrong[2] is None:  # a value of the type Callable, which has no parameters to annotate
             fix = _PROTOCOL
         elif wrong[3].startswith("Vec[") and not wrong[3].startswith("Vec[Never"):

@@ -179,3 +179,11 @@ def mean_of(row: Axes[Features]) -> Axes[()]:
 
 
 vmap(mean_of)(X)  # E: argument 1 is mapped, but mean_of wants "Axes[Features]" for one example
+
+
+# --- a function of shared values is mapped over data with axes
+def of_shared(x: Tensor) -> Tensor:
+    return x.sum()
+
+
+vmap(of_shared)(X)  # E: as Vec[S], or map lift(of_shared): in a file with Vec, Tensor is a shared value
