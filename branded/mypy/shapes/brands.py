@@ -14,6 +14,7 @@ from branded.mypy.codes import AXES, ESCAPE, OPERAND, READ
 from branded.mypy.rows.algebra import row_of
 from branded.mypy.shapes.axes import format_axes
 from branded.mypy.shapes.other_files import path_of
+from branded.mypy.shapes.rules.special_methods import TRUTH, first_special
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
     NONE,
@@ -81,20 +82,22 @@ def check_read(run: FileState, value: Fact, kind: str, at: Context, code: ErrorC
         run.report(at, code, f"{kind}: {says.format(names)}", *opened, f"try:   {fix}")
 
 
-def check_truth(run: FileState, value: Fact, at: Context) -> None:
-    """Report the truth value of a tensor with brands."""
+def check_truth(run: FileState, value: Fact, at: Context) -> Fact:
+    """Report the truth value of a tensor with brands; return the value whose truth Python asks for."""
     if not isinstance(value, Shaped):
-        return
+        result = first_special(run, value, TRUTH, at)
+        return value if result is None else result
     if value.brands:
         check_read(run, value, "bool", at, OPERAND)
     elif run.declared_only:
-        return
+        return value
     elif isinstance(at, Expression) and _is_tensor(run, at):
         run.report(at, READ, "bool: a tensor has no truth value", PLAIN_FIX)
     elif any((known_length(a) or 0) > 1 for a in value.axes or ()):
         fix = "try:   `is not None` for an argument that may be None; x.all().item() or x.any().item() for its elements"
         given = f"given: shape {format_axes(value.axes or ())}"
         run.report(at, OPERAND, "bool: a tensor with more than one element has no truth value", given, fix)
+    return value
 
 
 def check_iterable(run: FileState, value: Fact, at: Context) -> None:

@@ -30,6 +30,7 @@ from mypy.nodes import (
     MypyFile,
     NameExpr,
     OpExpr,
+    SetExpr,
     SliceExpr,
     StarExpr,
     StrExpr,
@@ -54,6 +55,7 @@ from branded.mypy.shapes.other_files import function_of, is_user_name, name_of_u
 from branded.mypy.shapes.rules import dtypes, modules
 from branded.mypy.shapes.rules.comprehensions import comprehension, dict_comprehension
 from branded.mypy.shapes.rules.operators import compare, compute, slice_of, truth_of
+from branded.mypy.shapes.rules.special_methods import HASH, first_special
 from branded.mypy.shapes.state import STEPS, OutOfSteps
 from branded.mypy.shapes.values import (
     NONE,
@@ -124,6 +126,10 @@ class Evaluator(Objects):
                 return UNKNOWN if items is None else Tuple(tuple(items)) if isinstance(e, TupleExpr) else list_of(items)
             case DictExpr():
                 return self._dict(e)
+            case SetExpr():
+                for item in self.items(e.items) or ():
+                    first_special(self, item, HASH, e)
+                return UNKNOWN
             case LambdaExpr():
                 return Function(e, self.frame)
             case SuperExpr():
@@ -217,6 +223,7 @@ class Evaluator(Objects):
         items: dict[object, Fact] | None = {}
         for k, v in e.items:
             key, value = self.evaluate(k) if k is not None else None, self.evaluate(v)
+            first_special(self, key or UNKNOWN, HASH, e)
             if key is None and isinstance(value, Mutable) and value.items is not None:
                 items = items | value.items if items is not None else None
             elif isinstance(key, Const):
@@ -235,9 +242,7 @@ class Evaluator(Objects):
     def truth(self, e: Expression) -> bool | None:
         """Return whether a condition holds; None if it is unknown."""
         value = self.evaluate(e)
-        check_truth(self, value, e)
-        result = self.special(value, "__bool__", [], e)
-        return truth_of(value if result is None else result)
+        return truth_of(check_truth(self, value, e))
 
     def _comparison(self, e: ComparisonExpr) -> Fact:
         values = [self.evaluate(o) for o in e.operands]
@@ -257,8 +262,7 @@ class Evaluator(Objects):
     def _operator(self, e: OpExpr) -> Fact:
         left = self.evaluate(e.left)
         if e.op in ("and", "or"):
-            check_truth(self, left, e.left)
-            known = truth_of(left)
+            known = truth_of(check_truth(self, left, e.left))
             if known is not None:
                 return self.evaluate(e.right) if known == (e.op == "and") else left
             with self.maybe():
@@ -276,13 +280,12 @@ class Evaluator(Objects):
         value = self.evaluate(e.expr)
         if (result := self.special(value, unary_op_methods.get(e.op, ""), [], e)) is not None:
             return result
-        if e.op == "not":
-            check_truth(self, value, e.expr)
+        asked = check_truth(self, value, e.expr) if e.op == "not" else value
         if isinstance(value, Shaped):
             dtypes.check(self, "invert" if e.op == "~" else "neg", e, value)
             return value if e.op in "-~+" else UNKNOWN
         if e.op == "not":
-            known = truth_of(value)
+            known = truth_of(asked)
             return UNKNOWN if known is None else Const(not known)
         if e.op == "-" and isinstance(value, Const) and isinstance(value.value, int | float):
             return Const(-value.value)
@@ -326,7 +329,8 @@ class Evaluator(Objects):
         if items is not None:
             return items
         if isinstance(value, Mutable) and (iterator := self.special(value, "__iter__", [], self.caller)) is not None:
-            return self.iterate(iterator)
+            item = first_special(self, iterator, ("__next__",), self.caller)
+            return self.iterate(iterator) if item is None and iterator is not value else item
         if isinstance(value, Shaped) and value.axes:
             return value.with_axes(value.axes[1:])
         if isinstance(value, Mutable) and value.kind == "dict" and value.items is not None:

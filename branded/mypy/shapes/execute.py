@@ -50,6 +50,7 @@ from branded.mypy.shapes.axes import format_axes
 from branded.mypy.shapes.brands import check_iterable, check_truth
 from branded.mypy.shapes.case_patterns import matches
 from branded.mypy.shapes.function_bodies import LEFT, RAISED, Ended, FunctionCalls, Maybe, without_raised
+from branded.mypy.shapes.rules import descriptors
 from branded.mypy.shapes.rules.iterables import check_known_count, unpack
 from branded.mypy.shapes.state import STEPS, OutOfSteps
 from branded.mypy.shapes.values import (
@@ -132,7 +133,9 @@ class Interpreter(FunctionCalls):
                     result = self.binary(s.op, left, right, s, s.lvalue, s.rvalue)
                 self.assign(s.lvalue, result)
             case DelStmt(expr=IndexExpr() as e):
-                forget(self.evaluate(e.base))
+                owner = self.evaluate(e.base)
+                if self.special(owner, "__delitem__", [self.evaluate(e.index)], e) is None:
+                    forget(owner)
             case ReturnStmt():
                 return self.evaluate(s.expr) if s.expr is not None else NONE
             case RaiseStmt():
@@ -195,6 +198,8 @@ class Interpreter(FunctionCalls):
                 self.assign(target.expr, value)
             case MemberExpr():
                 owner = self.evaluate(target.expr)
+                if isinstance(owner, Mutable) and descriptors.write(self, owner, target.name, value, target):
+                    return
                 if isinstance(owner, Mutable) and owner.items is not None:
                     owner.changes()
                     old = owner.items.get(target.name, UNKNOWN)
@@ -202,6 +207,8 @@ class Interpreter(FunctionCalls):
                     self.stored(owner, target.name, target)
             case IndexExpr():
                 owner, index = self.evaluate(target.base), self.evaluate(target.index)
+                if self.special(owner, "__setitem__", [index, value], target) is not None:
+                    return
                 if not isinstance(owner, Mutable) or owner.items is None:
                     return
                 key = index.value if isinstance(index, Const) else None
@@ -329,16 +336,19 @@ class Interpreter(FunctionCalls):
         return Maybe(reduce(join, returned)) if returned else None
 
     def _with(self, s: WithStmt) -> Fact | None:
-        raises = False
+        raises, managers = False, list[Fact]()
         for e, target in zip(s.expr, s.target, strict=True):
             value = self.evaluate(e)
             callee = e.callee if isinstance(e, CallExpr) else e
             raises |= getattr(callee, "name", "") in _RAISES
+            entered = self._entered(value, e)
+            managers.append(value)
             if target is not None:
-                self.assign(target, self._entered(value, e))
-        if not raises:
-            return self.execute(s.body.body)
-        return self._branches([s.body.body, []])
+                self.assign(target, entered)
+        result = self._branches([s.body.body, []]) if raises else self.execute(s.body.body)
+        for value in reversed(managers):
+            self.special(value, "__exit__", [UNKNOWN] * 3, s)
+        return result
 
     def _entered(self, value: Fact, at: Expression) -> Fact:
         """Return the value that `with` assigns."""

@@ -53,10 +53,11 @@ if TYPE_CHECKING:
         modules,
         optimizers,
         python_functions,
+        special_methods,
     )
 else:
-    _NAMES = "collectives constructors derivatives functions modules optimizers python_functions"
-    collectives, constructors, derivatives, functions, modules, optimizers, python_functions = (
+    _NAMES = "collectives constructors derivatives functions modules optimizers python_functions special_methods"
+    collectives, constructors, derivatives, functions, modules, optimizers, python_functions, special_methods = (
         LateModule(f"branded.mypy.shapes.rules.{name}") for name in _NAMES.split()
     )
 
@@ -105,6 +106,8 @@ def call(run: FileState, f: LibraryName, given: Arguments, at: Context) -> Fact:
     if f.owner is not None:
         return python_functions.method(run, f, given, at)
     module, _, name = f.name.rpartition(".")
+    if (result := special_methods.of_function(run, f.name, given, at)) is not None:
+        return result
     if f.name == TENSOR:
         return constructors.from_data(run, given)
     if module == TENSOR:

@@ -35,7 +35,7 @@ from branded.mypy.rows.algebra import TENSOR, VEC
 from branded.mypy.shapes import libraries, tensors
 from branded.mypy.shapes.brands import check_read
 from branded.mypy.shapes.other_files import decorators_of, function_of, is_user_name, path_of
-from branded.mypy.shapes.rules import modules
+from branded.mypy.shapes.rules import descriptors, modules
 from branded.mypy.shapes.rules.operators import item_at
 from branded.mypy.shapes.state import FileState, ShapeMistake
 from branded.mypy.shapes.values import (
@@ -67,6 +67,8 @@ class Objects(FileState):
             case Shaped():
                 return tensors.attribute(self, base, name, at)
             case Mutable(kind=kind) if kind in ("object", "brand") or kind in modules.LAYERS:
+                if base.info is not None and (value := descriptors.read(self, base, name, at)) is not None:
+                    return value
                 if base.items is not None and name in base.items:
                     return base.items[name]
                 return self.from_class(base, name, at)
@@ -82,7 +84,7 @@ class Objects(FileState):
                 if isinstance(node, Decorator):
                     return self._from_decorator(node, base, at)
                 if isinstance(node, Var):
-                    return Const((base.info.fullname, name)) if base.info.is_enum else self._default(node)
+                    return Const((base.info.fullname, name)) if base.info.is_enum else self.class_value(node)
             case Function(node=FuncDef(name=own)) if name == "__name__":
                 return Const(own)
             case LibraryName(owner=None):
@@ -198,13 +200,15 @@ class Objects(FileState):
         if base.info.is_named_tuple and name == "_replace":  # mypy's own definition has no body
             return LibraryName("_replace", base)
         found = base.info.get(name)
-        node = implementation(found.node) if found is not None else None
+        if found is None:
+            return descriptors.missing(self, base, name, at)
+        node = implementation(found.node)
         if isinstance(node, FuncDef) and (f := self.body_of(node)) is not None:
             return Function(f.node, f.frame, () if node.is_static else (base,))
         if isinstance(node, Decorator):
             return self._from_decorator(node, base, at)
         is_in_class = isinstance(node, Var) and node.is_initialized_in_class and base.items is not None
-        return self._default(node) if is_in_class else UNKNOWN
+        return self.class_value(node) if is_in_class else UNKNOWN
 
     def _from_decorator(self, node: Decorator, base: Fact, at: Context) -> Fact:
         """Return a property, a static method, a class method, or a method whose decorators do not change it."""
@@ -274,7 +278,7 @@ class Objects(FileState):
         symbol = info.get(name)
         node = symbol.node if symbol is not None else None
         if value is None:
-            value = self._default(node)
+            value = self.class_value(node)
         declared = node.type if isinstance(node, Var) else None
         return self.declared(declared, value) if declared is not None else value
 
@@ -304,17 +308,21 @@ class Objects(FileState):
             return known
         return Mutable("object", items, info, is_declared=True)
 
-    def _default(self, node: SymbolNode | None) -> Fact:
+    def class_value(self, node: SymbolNode | None, is_descriptor: bool = False) -> Fact:
+        """Return the value that the body of a class gives to an attribute, such as the default of a field.
+
+        A value that can change is UNKNOWN, except a descriptor.
+        """
         owner = node.info if isinstance(node, Var) and node.info else None
         if owner is None or not self.is_own(owner.fullname):
             return UNKNOWN
         for s in owner.defn.defs.body:
             if isinstance(s, AssignmentStmt) and any(isinstance(t, NameExpr) and t.node is node for t in s.lvalues):
                 with self.maybe():
-                    return self._default_value(s.rvalue)
+                    return self._default_value(s.rvalue, is_descriptor)
         return UNKNOWN
 
-    def _default_value(self, e: Expression) -> Fact:
+    def _default_value(self, e: Expression, is_descriptor: bool) -> Fact:
         """Return the value of `1.0`, `field(default=1.0)` or `field(default_factory=make)`."""
         if isinstance(e, CallExpr) and isinstance(e.callee, RefExpr) and e.callee.fullname == "dataclasses.field":
             named = dict(zip(e.arg_names, e.args, strict=True))
@@ -322,7 +330,7 @@ class Objects(FileState):
                 return self.call(self.evaluate(factory), Arguments(), e)
             return self.evaluate(named["default"]) if "default" in named else UNKNOWN
         value = UNKNOWN if isinstance(e, TempNode) else self.evaluate(e)
-        return UNKNOWN if isinstance(value, Mutable) else value
+        return UNKNOWN if isinstance(value, Mutable) and not is_descriptor else value
 
 
 def implementation(node: SymbolNode | None) -> SymbolNode | None:

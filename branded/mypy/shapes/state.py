@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from mypy.checker import TypeChecker
 from mypy.errorcodes import ErrorCode
-from mypy.nodes import Context, Expression, FuncDef, LambdaExpr, NameExpr, Var
+from mypy.nodes import Context, Expression, FuncDef, LambdaExpr, NameExpr, SymbolNode, Var
 from mypy.types import CallableType, LiteralType, Type, TypeVarId, TypeVarType
 
 from branded.mypy.analysis.source.walk import walk
@@ -118,6 +118,12 @@ class FileState:
         raise NotImplementedError
 
     def variable_of_other(self, node: Var) -> Fact:
+        raise NotImplementedError
+
+    def class_value(self, node: SymbolNode | None, is_descriptor: bool = False) -> Fact:
+        raise NotImplementedError
+
+    def body_of(self, node: FuncDef) -> Function | None:
         raise NotImplementedError
 
     def binary(self, op: str, left: Fact, right: Fact, at: Context, a: Expression, b: Expression) -> Fact:

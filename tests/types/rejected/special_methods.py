@@ -115,3 +115,82 @@ def printed(x: Tensor) -> Tensor:
 
 
 vmap(after(positive, printed))(xs)
+
+
+# --- functions and statements of Python call the special methods of objects
+class Held:
+    def __init__(self, x: Tensor) -> None:
+        self.x = x
+
+    def __float__(self) -> float:
+        return float(self.x.sum().item())  # E: item: a value that varies over "x" has no single value to read
+
+    def __round__(self, digits: int = 0) -> float:
+        return float(self.x.mean().item())  # E: item: a value that varies over "x" has no single value to read
+
+    def __str__(self) -> str:
+        return f"{self.x.sum():.1f}"  # E: format: a value that varies over "x" has no single text
+
+    def __repr__(self) -> str:
+        return str(self.x.tolist())  # E: tolist: a value that varies over "x" has no single value to read
+
+    def __hash__(self) -> int:
+        return hash(self.x.max().item())  # E: item: a value that varies over "x" has no single value to read
+
+    def __bool__(self) -> bool:
+        return bool(self.x.min() > 0)  # E: bool: a value that varies over "x" has no single truth value
+
+    def __setitem__(self, i: int, value: float) -> None:
+        self.x = self.x * self.x[i].item()  # E: item: a value that varies over "x" has no single value to read
+
+    def __exit__(self, *error: object) -> None:
+        self.x.prod().item()  # E: item: a value that varies over "x" has no single value to read
+
+    def __enter__(self) -> "Held":
+        return self
+
+
+def use(x: Tensor) -> Tensor:
+    held = Held(x)
+    if not held:
+        return x
+    print(held, f"{held!r}", {held})
+    with held:
+        held[0] = float(held) + round(held, 1)
+    return held.x
+
+
+vmap(use)(xs)
+
+
+# --- attributes that a class computes
+class Total:
+    def __get__(self, owner: "Row", kind: object = None) -> float:
+        return float(owner.x.sum().item())  # E: item: a value that varies over "x" has no single value to read
+
+
+class Row:
+    total = Total()
+
+    def __init__(self, x: Tensor) -> None:
+        self.x = x
+
+    def __getattr__(self, name: str) -> float:
+        return float(self.x.max().item())  # E: item: a value that varies over "x" has no single value to read
+
+    @property
+    def first(self) -> Tensor:
+        return self.x[0]
+
+    @first.setter
+    def first(self, value: Tensor) -> None:
+        self.x = self.x * value.item()  # E: item: a value that varies over "x" has no single value to read
+
+
+def computed(x: Tensor) -> Tensor:
+    row = Row(x)
+    row.first = x.mean()
+    return row.x * row.total * row.anything
+
+
+vmap(computed)(xs)

@@ -10,6 +10,7 @@ from branded.mypy.axes.table import SYMBOLS
 from branded.mypy.codes import CALL
 from branded.mypy.rows.algebra import TENSOR
 from branded.mypy.shapes.brands import check_read, check_truth
+from branded.mypy.shapes.rules import special_methods
 from branded.mypy.shapes.rules.iterables import ITERABLES, Rule
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
@@ -46,8 +47,6 @@ def _length(run: FileState, given: Arguments, at: Context) -> Fact:
         return size_of(value.axes[0])
     if isinstance(value, Shaped) and value.axes == ():
         run.report(at, CALL, "len: len() of a 0-d tensor", "try:   x.numel() for the number of its elements")
-    if (length := run.special(value, "__len__", [], at)) is not None:
-        return length
     items = items_of(value)
     if isinstance(value, Mutable) and value.kind == "dict" and value.items is not None:
         return Const(len(value.items))
@@ -258,6 +257,7 @@ def method(run: FileState, f: LibraryName, given: Arguments, at: Context) -> Fac
     owner = f.owner
     if owner == Const("{:{}}") and f.name == "format" and len(given.positional) == 2:  # f"{x:.2f}"
         _format(run, given, at)
+    special_methods.of_format(run, f, given, at)
     if isinstance(owner, Mutable) and owner.kind == "dict" and owner.items is not None:
         match f.name:
             case "values":
