@@ -37,6 +37,7 @@ from mypy.types import (
 
 from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.reads import TEXTS, item_type, known_brands, reject_batched
+from branded.mypy.analysis.source.calls import UFUNCS
 from branded.mypy.codes import OPERAND, READ
 from branded.mypy.rows.algebra import CONTAINERS, add_brands, as_vec, row_of
 from branded.mypy.rows.brand_env import checker, trying
@@ -73,11 +74,17 @@ def product_signature(ctx: FunctionSigContext) -> CallableType:
     """Return the signature of `math.prod([x, y])`: the result has the brands of all factors."""
     sig, api = ctx.default_signature, checker(ctx)
     types = _argument_types([e for actuals in ctx.args for e in actuals], api)
+    return _united_signature(sig, types, api)
+
+
+def _united_signature(sig: CallableType, types: Sequence[Type], api: TypeChecker) -> CallableType:
+    """Return a signature that accepts batched arguments, and whose result has the brands of all of them."""
     tensor = next((i for t in types for i in _items(t) if row_of(i) is not None), None)
     if tensor is None or not knows_us(api):
         return sig
     result = add_brands(tensor, [b for t in types for b in known_brands(t)])
-    return sig.copy_modified(arg_types=[AnyType(TypeOfAny.special_form)] * len(sig.arg_types), ret_type=result)
+    types = [AnyType(TypeOfAny.special_form)] * len(sig.arg_types)
+    return sig.copy_modified(arg_types=types, ret_type=result, unpack_kwargs=False)
 
 
 def _items(t: Type) -> Sequence[Type]:
@@ -102,6 +109,8 @@ def reject_batched_arguments(ctx: FunctionSigContext | MethodSigContext) -> Call
     key = next((e for n, e in named if n == "key"), None)
     compared = _argument_types([e for _, e in named if e is not key], api)
     compared += [ctx.type] if isinstance(ctx, MethodSigContext) else []
+    if name.removeprefix("numpy.") in UFUNCS and not any(e for n, e in named if n in ("out", "where")):
+        return _united_signature(sig, compared, api) if any(map(known_brands, compared)) else sig
     is_len = isinstance(key, RefExpr) and key.fullname == "builtins.len"
     if is_len and any(known_brands(item_type(t)) for t in compared):  # vec.pyi hides `__len__` from mypy
         anything = AnyType(TypeOfAny.special_form)

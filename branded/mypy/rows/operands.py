@@ -20,8 +20,11 @@ from mypy.types import (
     TupleType,
     Type,
     TypedDictType,
+    TypeOfAny,
     TypeVarId,
     TypeVarType,
+    UnionType,
+    flatten_nested_unions,
     get_proper_type,
 )
 
@@ -99,7 +102,33 @@ def _is_unpacked(api: TypeChecker) -> bool:
 
 def method_signature(ctx: MethodSigContext) -> CallableType:
     """Solve the row variables of a call of a method of Vec or Tensor."""
-    return operand_signature(ctx, any_is_plain=True)
+    return accept_arrays(ctx, operand_signature(ctx, any_is_plain=True))
+
+
+def accept_arrays(ctx: MethodSigContext, sig: CallableType) -> CallableType:
+    """Accept arrays and numbers of numpy as operands of a batched value, which `branded` converts."""
+    if not row_of(ctx.type) or not any(_accepts_number(t) for t in sig.arg_types):
+        return sig
+    api = checker(ctx)
+    with trying(api):
+        given = [[api.get_expression_type(e) for e in actuals[:1]] for actuals in ctx.args]
+    anything = AnyType(TypeOfAny.special_form)
+    pairs = zip(sig.arg_types, given, strict=False)
+    types = [anything if any(map(_is_array, types)) and _accepts_number(t) else t for t, types in pairs]
+    return sig.copy_modified(arg_types=types) if anything in types else sig
+
+
+def _accepts_number(t: Type) -> bool:
+    p = get_proper_type(t)
+    return isinstance(p, UnionType) and any(is_a(i, "builtins.float") for i in flatten_nested_unions([p]))
+
+
+def _is_array(t: Type) -> bool:
+    p = get_proper_type(t)
+    return isinstance(p, Instance) and any(c.fullname in _ARRAYS for c in p.type.mro)
+
+
+_ARRAYS = "numpy.ndarray", "numpy.generic"
 
 
 def fixed_signature(ctx: MethodSigContext) -> FunctionLike | None:
@@ -107,7 +136,7 @@ def fixed_signature(ctx: MethodSigContext) -> FunctionLike | None:
     if ctx.default_signature.variables or has_axes(ctx.type):
         return None
     cache_in_body(checker(ctx))
-    return ctx.default_signature
+    return accept_arrays(ctx, ctx.default_signature)
 
 
 def array_signature(ctx: FunctionSigContext) -> CallableType:

@@ -17,7 +17,7 @@ from branded.mypy.rows.algebra import TENSOR
 from branded.mypy.rows.algebra import UNKNOWN as ANY_AXIS
 from branded.mypy.shapes import loops, mapping, tensors
 from branded.mypy.shapes.axes import format_axes, format_axis
-from branded.mypy.shapes.brands import UNBATCHED, map_leaves, of_collective
+from branded.mypy.shapes.brands import READS, UNBATCHED, check_read, map_leaves, of_collective
 from branded.mypy.shapes.rules import dtypes
 from branded.mypy.shapes.state import FileState
 from branded.mypy.shapes.values import (
@@ -110,6 +110,9 @@ def call(run: FileState, f: LibraryName, given: Arguments, at: Context) -> Fact:
         return result
     if f.name == TENSOR:
         return constructors.from_data(run, given)
+    if module == TENSOR and (own := given.get(0, "self")) and isinstance(own, Shaped) and name in READS:
+        check_read(run, own, name, at)
+        return NUMBER if name == "item" else UNKNOWN
     if module == TENSOR:
         _check_randomness(run, name, at)
         brands = frozenset[FollowedBrand]() if name in UNBATCHED else brands_of(Tuple(tuple(given.all())))

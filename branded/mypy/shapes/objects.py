@@ -37,6 +37,7 @@ from branded.mypy.shapes.brands import check_read
 from branded.mypy.shapes.other_files import decorators_of, function_of, is_user_name, path_of
 from branded.mypy.shapes.rules import descriptors, modules
 from branded.mypy.shapes.rules.operators import item_at
+from branded.mypy.shapes.rules.special_methods import INDEX, first_special
 from branded.mypy.shapes.state import FileState, ShapeMistake
 from branded.mypy.shapes.values import (
     NUMBER,
@@ -149,6 +150,8 @@ class Objects(FileState):
     def item(self, base: Fact, index: Fact, at: Context) -> Fact:
         """Return `base[index]`; the items of a dict whose key is unknown may be functions of a registry."""
         self.check_key(at, base, index)
+        if not isinstance(base, Mutable) or base.kind != "dict":
+            first_special(self, index, INDEX, at)
         if not isinstance(base, Mutable) or base.kind != "dict" or not base.items or isinstance(index, Const):
             self._check_axis(at, base, index)
             return item_at(base, index)

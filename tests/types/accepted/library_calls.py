@@ -7,6 +7,7 @@ import operator
 from dataclasses import dataclass
 from typing import assert_type
 
+import numpy as np
 from tinygrad import Tensor
 
 from branded import vmap
@@ -104,3 +105,13 @@ operator.itemgetter("a", "b")({"a": x, "b": y})
 # --- keys of out_axes
 vmap(lambda a: {"a": a, "b": {"c": a}}, out_axes={"a": 0, "b": {"c": 1}})(Tensor.ones(2, 3))
 vmap(lambda a: {"a": a, "b": {"c": a}}, out_axes={"a": 0, "b": 0})(x)
+
+
+# --- numpy's numbers and arrays are operands of batched values
+def scale(x: Tensor) -> Tensor:
+    return vmap(lambda v: np.float32(2.0) * v + np.ones(3, dtype=np.float32) * v)(x)
+
+
+assert_type(vmap(lambda x: x * np.float32(2.0))(Tensor.ones(2, 3)), Tensor)
+assert_type(vmap(lambda x: np.add(x, np.multiply(2.0, x)))(Tensor.ones(2, 3)), Tensor)
+vmap(lambda x: (x > np.float32(2.0)).where(x.maximum(np.float32(1.0)), np.float32(0.0)))(scale(Tensor.ones(2, 3)))

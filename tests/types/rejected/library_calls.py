@@ -6,6 +6,7 @@ import logging
 import operator
 from dataclasses import dataclass
 
+import numpy as np
 from tinygrad import Tensor
 
 from branded import vmap
@@ -121,3 +122,9 @@ def parts(a: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
 
 
 vmap(parts, out_axes=(0, {"sum": 0}))(x)  # E: out_axes: the keys for the result[1] are 'sum', and the result[1] has
+
+
+# --- operators of numpy keep the brands
+vmap(lambda x: np.multiply(2.0, x).sum().item())(x)  # E: item: a value that varies over "x" has no single value
+vmap(lambda x: (np.float32(2.0) * x).sum().item())(x)  # E: item: a value that varies over "x" has no single value
+vmap(lambda x: np.sqrt(x))(x)  # E: numpy.sqrt: a value that varies over "x" cannot be read by numpy

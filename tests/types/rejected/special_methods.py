@@ -194,3 +194,19 @@ def computed(x: Tensor) -> Tensor:
 
 
 vmap(computed)(xs)
+
+
+# --- a comparison, an index and an unbound method read a value
+class Ordered:
+    def __init__(self, x: Tensor) -> None:
+        self.x = x
+
+    def __lt__(self, other: "Ordered") -> bool:
+        return bool(self.x.sum() < other.x.sum())  # E: bool: a value that varies over "x" has no single truth value
+
+    def __index__(self) -> int:
+        return int(self.x.sum().item())  # E: item: a value that varies over "x" has no single value to read
+
+
+vmap(lambda x: min(Ordered(x), Ordered(x * 2)).x)(xs)
+vmap(lambda x: x * [1, 2, 3][Ordered(x)])(xs)

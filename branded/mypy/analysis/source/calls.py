@@ -44,6 +44,10 @@ _NO_FLOATS = {"math", "cmath", "numpy"}
 """Modules whose functions read their arguments."""
 _OF_SHAPE = {"shape", "ndim", "size"}
 """Functions of numpy that read only the shape."""
+UFUNCS = {"add", "subtract", "multiply", "divide", "true_divide", "floor_divide", "remainder", "mod", "power", "matmul"}
+UFUNCS |= {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"}
+UFUNCS |= {"bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift"}
+"""Functions of numpy that compute an operator of Python, which numpy leaves to the tensor."""
 
 
 class BodyCalls(BodyNames):
@@ -100,7 +104,7 @@ class BodyCalls(BodyNames):
         module, _, short = name.rpartition(".")
         if module in ("operator", "_operator") and short in _ARITHMETIC and max(args, default=0) is BatchKind.BATCHED:
             return BatchKind.BATCHED
-        if name.partition(".")[0] in _NO_FLOATS and BatchKind.BATCHED in args and short not in _OF_SHAPE:
+        if name.partition(".")[0] in _NO_FLOATS and BatchKind.BATCHED in args and short not in _OF_SHAPE | UFUNCS:
             self.read(name, e)
         return self.of_method(short, used, used) if module == TENSOR else BatchKind.HOLDS
 

@@ -143,6 +143,8 @@ def _compare_all(run: FileState, value: Fact, key: Fact, at: Context) -> None:
     if key != NONE:
         items = [run.call(key, Arguments([item]), at) for item in ([items] if isinstance(items, Fact) else items or ())]
     if isinstance(items, list) and len(items) > 1:
+        if isinstance(items[0], Mutable):
+            run.special(items[1], "__lt__", [items[0]], at)
         check_truth(run, next((i for i in items if brands_of(i)), NONE), at)
     elif isinstance(value, Stream):
         check_truth(run, items[0] if isinstance(items, list) and items else value.each, at)

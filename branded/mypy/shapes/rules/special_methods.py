@@ -12,6 +12,7 @@ from branded.mypy.shapes.values import Arguments, Const, Fact, LibraryName, Muta
 TEXT = "__str__", "__repr__"
 TRUTH = "__bool__", "__len__"
 HASH = ("__hash__",)
+INDEX = ("__index__",)
 CALLED: dict[str, tuple[str, ...]] = {
     **{f"builtins.{name}": (f"__{name}__",) for name in ("abs", "round", "hash", "repr", "reversed", "next", "len")},
     **{f"math.{name}": (f"__{name}__", "__float__", "__index__") for name in ("floor", "ceil", "trunc")},
@@ -25,7 +26,7 @@ CALLED: dict[str, tuple[str, ...]] = {
     "builtins.format": ("__format__", *TEXT),
     "builtins.bytes": ("__bytes__",),
     "builtins.dir": ("__dir__",),
-    "builtins.range": ("__index__",),
+    "builtins.range": INDEX,
     "operator.truth": TRUTH,
     "operator.not_": TRUTH,
     "operator.length_hint": ("__len__", "__length_hint__"),
