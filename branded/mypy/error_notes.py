@@ -52,10 +52,12 @@ class _Notes:
             replace_errors(self.errors, file, info.line, info.message)
         told = self.errors.error_info_map.get(file, ())
         if info.blocker or is_ours:
-            same = (e for e in told if e.severity == "error" and e.target == info.target and not e.hidden)
+            same = (e for e in told if e.severity == "error" and not e.hidden)
             first = next((e for e in same if is_ours and place_of(e) == place_of(info)), None)
             if first is not None:  # either may know only the beginning of the expression
                 first.end_line, first.end_column = max(end_of(first), end_of(info))
+                if first.target != info.target:
+                    hide(self.errors, file, info)
             self.is_hidden = first is not None
             return self.is_hidden
         code = info.code.code if info.code is not None else ""

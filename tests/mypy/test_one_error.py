@@ -105,6 +105,13 @@ CASES = {
         'X = Tensor.rand(3, 2)\nr = vmap(read, axis_name="a")(X), vmap(read, axis_name="b")(X)\n',
         ("app", "r ="),
     ),
+    "a read that two functions map": (
+        "def read(x: Tensor) -> Tensor:\n    return x\n",
+        "def unit(x: Tensor) -> Tensor:\n    return read(x) / x.sum().item()\n"
+        "def f(X: Tensor) -> Tensor:\n    return vmap(unit)(X)\n"
+        "def g(X: Tensor) -> Tensor:\n    return vmap(lambda x: vmap(unit)(x))(X)\n",
+        ("app", "    return read"),
+    ),
     "two readers in a line, which are two mistakes": (
         "def read(x: Tensor) -> Tensor:\n    return x / x.sum().item()\n"
         "def other(y: Tensor) -> Tensor:\n    return y / y.max().item()\n",

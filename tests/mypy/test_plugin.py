@@ -142,6 +142,19 @@ def test_daemon_shows_an_error_again_that_another_error_has_hidden(daemon: edits
             assert [next(w for w in (read, number) if w in e) for e in errors] == wanted, (said, app.read_text())
 
 
+def test_daemon_shows_a_read_until_no_function_maps_it(daemon: edits.Daemon) -> None:
+    unit = "def unit(x: Tensor) -> Tensor:\n    return x / x.sum().item()\n"
+    one, two = "vmap(unit)(X)", "vmap(lambda x: vmap(unit)(x))(X)"
+    for first, second, count in ((one, two, 1), ("X", two, 1), (one, "X", 1), ("X", "X", 0), (two, one, 1)):
+        functions = (
+            f"def f(X: Tensor) -> Tensor:\n    return {first}\ndef g(X: Tensor) -> Tensor:\n    return {second}\n"
+        )
+        project(daemon.folder, unit + functions, edits.CONFIG)
+        for said in (edits.by_mypy(daemon.folder, daemon.folder / "cache"), daemon()):
+            errors = [line for line in said if line.startswith("app.py") and ": error: " in line]
+            assert len(errors) == count, (said, functions)
+
+
 def test_one_error_per_item_of_a_list(tmp_path: Path) -> None:
     total = "from branded import Vec\ndef total(xs: list[Tensor]) -> Tensor:\n    return xs[0]\n"
     text = f"xs: list[Tensor] = [X, 1, 'a']\n{total}vmap(lambda a: total([a, a]))(X)\n"

@@ -239,11 +239,12 @@ def _reject_plain(api: TypeChecker, e: Context, t: Type) -> None:
 
 def reject_case(ctx: FunctionContext) -> Type:
     """Reject batched values in `match x: case 0`, in an injected call with the paths of the compared values."""
+    api = checker(ctx)
     for e in ctx.args[0][1:]:
         path = ast.literal_eval(e.value) if isinstance(e, StrExpr) else ()
         for t in _types_at(ctx.arg_types[0][0], path):
             if _is_batched(t):
-                reject_batched(checker(ctx), e, t, READ, TRUTH, WHERE)
+                reject_batched(api, e, t, READ, TRUTH, truth_fix(api.path, e))
                 return ctx.default_return_type
     return ctx.default_return_type
 

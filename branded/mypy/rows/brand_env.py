@@ -206,6 +206,20 @@ def fail_at_once(api: TypeChecker, context: Context, code: ErrorCode, message: s
     with past_watchers(api.errors, n):
         fail(api, context, code, message, *notes)
         _set_target(reported[before:], api)
+    if not _trials:
+        hide_repeated(reported, before)
+
+
+def hide_repeated(reported: Sequence[ErrorInfo], first: int) -> None:
+    """Hide errors from `first` on, with their notes, if another function of the file has reported their place.
+
+    A hidden error makes mypy's daemon check its function after each edit, so it is shown if the other one is gone.
+    """
+    places = {place_of(e) for e in reported[:first] if e.severity == "error" and not e.hidden}
+    is_repeated = False
+    for e in reported[first:]:
+        is_repeated = place_of(e) in places if e.severity == "error" else is_repeated
+        e.hidden = e.hidden or is_repeated
 
 
 def show(t: Type, api: TypeChecker) -> str:

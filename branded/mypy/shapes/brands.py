@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 from mypy.errorcodes import ErrorCode
-from mypy.nodes import CallExpr, ComparisonExpr, Context, Expression, MemberExpr, NameExpr, OpExpr, Var
+from mypy.nodes import (
+    ARG_OPT,
+    ARG_POS,
+    CallExpr,
+    ComparisonExpr,
+    Context,
+    Expression,
+    MemberExpr,
+    NameExpr,
+    OpExpr,
+    Var,
+)
 from mypy.types import Type
 
 from branded.mypy.analysis.reads import METHODS, PLAIN_FIX, READ_TEXT, TEXTS
+from branded.mypy.analysis.source.conditions import call_fix, truth_fix
 from branded.mypy.axes.types import known_length
 from branded.mypy.codes import AXES, ESCAPE, OPERAND, READ
 from branded.mypy.rows.algebra import row_of
@@ -39,15 +52,22 @@ from branded.mypy.shapes.values import (
 )
 
 READS = {*METHODS} - {"backward"}
+BY_CALL = ("float", "int")
+"""Functions for which a method of tensors is the fix."""
 TO_NUMPY = ("numpy", "__array__", "item", "tolist")
 """Methods of tensors that return a value with a truth value."""
 UNBATCHED = {f"{name}_like" for name in ("zeros", "ones", "full", "rand", "randn", "empty", "const")}
 """Methods that use the shape and the dtype of a tensor only."""
 
 
-def open_brand(run: FileState, f: Fact, name: Fact | None, at: Context, loop: str = "") -> FollowedBrand:
-    """Return the brand that a vmap or a loop opens around a function."""
-    label = loop or label_of(name) or _parameter(f)
+def open_brand(
+    run: FileState, f: Fact, name: Fact | None, at: Context, loop: str = "", first: int = 0
+) -> FollowedBrand:
+    """Return the brand that a vmap or a loop opens around a function, whose argument `first` is batched."""
+    label = loop or label_of(name)
+    if not label:
+        stem, used = parameter_name(f, first), {b.label for b in run.opened}
+        label = next(n for n in itertools.chain([stem], (f"{stem}{i}" for i in itertools.count(2))) if n not in used)
     return FollowedBrand(label, at, len(run.opened), loop, name or NONE)
 
 
@@ -56,13 +76,19 @@ def label_of(name: Fact | None) -> str:
     return name.info.name if isinstance(name, Class) else str(getattr(name, "value", None) or "")
 
 
-def _parameter(f: Fact) -> str:
-    f = f.inner if isinstance(f, Wrapped) and f.inner is not None else f
-    names = [a.variable.name for a in f.node.arguments] if isinstance(f, Function) else []
-    return next((n for n in names if n != "self"), "vmap")
+def parameter_name(f: Fact, position: int) -> str:
+    """Return the name of the parameter for an argument of a call, or "example" if it is unknown."""
+    while isinstance(f, Wrapped) and f.inner is not None:
+        position, f = position + f.bound, f.inner
+    if not isinstance(f, Function):
+        return "example"
+    given = f.node.arguments[len(f.bound) + position :]
+    return given[0].variable.name if given and given[0].kind in (ARG_POS, ARG_OPT) else "example"
 
 
-def check_read(run: FileState, value: Fact, kind: str, at: Context, code: ErrorCode = READ) -> None:
+def check_read(
+    run: FileState, value: Fact, kind: str, at: Context, code: ErrorCode = READ, known_fix: str | None = None
+) -> None:
     """Report `x.item()`, `float(x)` or `if x` for a tensor with brands."""
     if not (brands := brands_of(value)):
         return
@@ -77,6 +103,7 @@ def check_read(run: FileState, value: Fact, kind: str, at: Context, code: ErrorC
         run.report(at, READ, wrong, f"try:   {fix}")
     else:
         says, fix = TEXTS.get(kind, READ_TEXT)
+        fix = known_fix or (kind in BY_CALL and call_fix(path_of(at) or run.api.path, at)) or fix
         names = " and ".join(f'"{b.label}"' for b in known)
         opened = [f"{b.label}: opened by vmap at line {b.at.line}" for b in known]
         run.report(at, code, f"{kind}: {says.format(names)}", *opened, f"try:   {fix}")
@@ -88,7 +115,7 @@ def check_truth(run: FileState, value: Fact, at: Context) -> Fact:
         result = first_special(run, value, TRUTH, at)
         return value if result is None else result
     if value.brands:
-        check_read(run, value, "bool", at, OPERAND)
+        check_read(run, value, "bool", at, OPERAND, truth_fix(path_of(at) or run.api.path, at))
     elif run.declared_only:
         return value
     elif isinstance(at, Expression) and _is_tensor(run, at):

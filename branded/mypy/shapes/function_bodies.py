@@ -31,7 +31,7 @@ from branded.mypy.axes.types import axes_of, is_variable, unify_axes
 from branded.mypy.codes import AXES, ERROR
 from branded.mypy.rows.algebra import rows_in
 from branded.mypy.rows.brand_env import OpenBrands
-from branded.mypy.shapes.axes import format_axes
+from branded.mypy.shapes.axes import format_axes, format_axis
 from branded.mypy.shapes.brands import map_leaves
 from branded.mypy.shapes.evaluate import Evaluator
 from branded.mypy.shapes.objects import declared_value
@@ -270,7 +270,7 @@ class FunctionCalls(Evaluator):
             self.unshared += 1  # another call may have reported it
             is_told |= self._is_told(returned)  # in the value that is returned
             if not is_told and (path_of(returned) is None or returned not in self.misdeclared):
-                self.report(returned, ERROR, wrong)
+                self.report(returned, ERROR, wrong, *_order_fix(result.axes, axes))
             self.misdeclared.add(returned)
         return self._with_declared(declared, self._without_undeclared(f, declared, result))
 
@@ -303,6 +303,16 @@ def _result_type(f: FuncDef | LambdaExpr) -> Type | None:
     declared = get_proper_type(f.type.ret_type) if isinstance(f.type, CallableType) else None
     is_awaited = f.is_coroutine and not f.is_generator and isinstance(declared, Instance) and declared.args
     return declared.args[-1] if is_awaited and isinstance(declared, Instance) else declared
+
+
+def _order_fix(own: Sequence[Type], declared: Sequence[Type]) -> list[str]:
+    """Return the fix for a result whose axes are the declared ones in another order."""
+    names, wanted = [format_axis(a) for a in own], [format_axis(a) for a in declared]
+    if len(set(names)) < len(names) or set(names) != set(wanted):
+        return []
+    order = ", ".join(str(names.index(name)) for name in wanted)
+    moved = ".T" if len(names) == 2 else f".permute({order})"
+    return [f"try:   add {moved} to the result, or declare Axes[{', '.join(names)}]"]
 
 
 def _other_axes(declared: Type, value: Fact) -> Sequence[Type] | None:

@@ -250,11 +250,11 @@ def mapped_call(
     if name not in (None, NONE) and any(is_name(b.name, name) for b in run.opened):
         fix = "try:   use another name for the inner brand"
         run.report(at, NAME_TAKEN, f'axis_name: brand "{label_of(name)}" is already open', fix)
-    brand = open_brand(run, f, name, at)
-    brand.needs_randomness = needs_randomness
-    mapped = _Axis(run, at, axis, None if run.declared_only else brand)
     ways = items_of(in_axes)
     each = ways if ways is not None else [in_axes] * len(given.positional)
+    brand = open_brand(run, f, name, at, first=next((i for i, way in enumerate(each) if way != NONE), 0))
+    brand.needs_randomness = needs_randomness
+    mapped = _Axis(run, at, axis, None if run.declared_only else brand)
     if not given.exact or len(each) != len(given.positional):
         if given.exact and not run.declared_only:
             wrong = f"in_axes: {_count(each, 'axis', 'axes')} for {_count(given.positional, 'positional argument')}"

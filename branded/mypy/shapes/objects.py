@@ -188,8 +188,9 @@ class Objects(FileState):
             return
         keys = [repr(k) for k in base.items]
         near = get_close_matches(repr(index.value), keys, 1)
-        fixes = [f"try:   {near[0]}"] if near else []
-        self.report(e, ERROR, f"dict: there is no key {index.value!r}", f"keys: {', '.join(keys)}", *fixes)
+        fix = near[0] if near else f"use one of these keys, or add {index.value!r} to the dict"
+        wrong = f"dict: there is no key {index.value!r}"
+        self.report(e, ERROR, wrong, f"keys: {', '.join(keys)}", f"try:   {fix}")
 
     def _is_checked_by_mypy(self, e: Expression, value: Mutable) -> bool:
         """Return whether a dict is a TypedDict: mypy may not know its type yet, because it checks functions later."""

@@ -223,10 +223,13 @@ class LibraryName(Fact, EqualByParts, parts="name owner"):
 
 
 class Wrapped(Fact):
-    """The function that a transform of `inner` or `partial` returned; `call` computes its result."""
+    """The function that a transform of `inner` or `partial` returned; `call` computes its result.
 
-    def __init__(self, call: Callable[[Arguments], Fact], inner: Fact | None = None) -> None:
-        self.call, self.inner = call, inner
+    A partial passes the first `bound` arguments.
+    """
+
+    def __init__(self, call: Callable[[Arguments], Fact], inner: Fact | None = None, bound: int = 0) -> None:
+        self.call, self.inner, self.bound = call, inner, bound
 
 
 class Arguments:

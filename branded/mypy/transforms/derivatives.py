@@ -319,7 +319,8 @@ def jvp(call: TransformCall) -> Type:
     if row_of(moved) is not None:
         return call.fail(DERIVATIVE, "primals and tangents must be tuples", "try:   jvp(f, (x,), (dx,))")
     if isinstance(moved, TupleType) and join_trees(d._leaf(primal_tree), d._leaf(moved)) is None:
-        shown = f"tangent: {call.show(moved)}", f"primal:  {call.show(primal_tree)}"
+        fix = "try:   pass one tangent for each primal, with the structure of the primal"
+        shown = f"tangent: {call.show(moved)}", f"primal:  {call.show(primal_tree)}", fix
         return call.fail(DERIVATIVE, "the tangent has another structure than the primal", *shown)
     result = _value_and_rows(d, f, primals)
     if result is None:

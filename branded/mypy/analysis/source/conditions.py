@@ -115,6 +115,10 @@ def _rewrite_test(e: ast.AST, around: list[ast.AST]) -> str | None:
             return f"return {condition} too, and assert it of the result"
         case [ast.If(test=test), *_] if test is e:
             return f"{_operand(condition)}.where(a, b) instead of `if {code}`"
+        case [ast.Match(subject=subject, cases=cases), *_] if any(_is_value_of(c.pattern, e) for c in cases):
+            return f"({ast.unparse(subject)} == {code}).where(a, b) instead of `case {code}`"
+        case [ast.Match(cases=cases), *_] if any(_is_value_of(p, e) for c in cases for p in nodes_of(c.pattern)):
+            return None
     if isinstance(e, ast.BoolOp) and not all(map(_is_bool, e.values)):
         if len(e.values) != 2:
             return None
@@ -126,6 +130,10 @@ def _rewrite_test(e: ast.AST, around: list[ast.AST]) -> str | None:
     if condition.replace(" != 0", "") == code:
         return f"{_operand(condition)}.where(a, b) instead of `if {code}`"
     return f"{condition} instead of `{code}`" if _is_call_of(e, "bool") else condition
+
+
+def _is_value_of(pattern: ast.AST, e: ast.expr) -> bool:
+    return isinstance(pattern, ast.MatchValue) and pattern.value is e
 
 
 def _is_call_of(e: ast.AST, *names: str) -> bool:

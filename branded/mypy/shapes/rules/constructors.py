@@ -54,7 +54,8 @@ def of_random(run: FileState, name: str, given: Arguments, at: Context) -> Fact:
     axes = key.axes if isinstance(key, Shaped) and name not in ("key", "PRNGKey") else None
     if axes is not None and (len(axes) != 1 or known_length(axes[0]) not in (None, 2)):
         if not run.declared_only:
-            fix = f"vmap over the keys: vmap(lambda k: {name}(k, ...))(keys)" if len(axes) > 1 else "use all of the key"
+            fix = "pass a whole key, such as random.key(seed) or an entry of random.split(key)"
+            fix = f"vmap over the keys: vmap(lambda k: {name}(k, ...))(keys)" if len(axes) > 1 else fix
             says = f"{name}: the first argument must be a key, a tensor u32[2]"
             run.report(at, DRAW_TYPE, says, f"given: shape {format_axes(axes)}", f"try:   {fix}")
         return Shaped()

@@ -61,7 +61,7 @@ def derivative(run: FileState, name: str, given: Arguments, at: Context) -> Fact
             return Tuple((result if aux is None else Tuple((result, aux)), derivative_value))
         return derivative_value if aux is None else Tuple((derivative_value, aux))
 
-    return Wrapped(called)
+    return Wrapped(called, f)
 
 
 def _check_scalar(run: FileState, name: str, result: Fact, at: Context) -> None:

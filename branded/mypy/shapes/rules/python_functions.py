@@ -198,7 +198,7 @@ def _partial(run: FileState, given: Arguments, at: Context) -> Fact:
         exact = given.exact and more.exact
         return run.call(f, Arguments([*first, *more.positional], given.keywords | more.keywords, exact), at)
 
-    return Wrapped(called)
+    return Wrapped(called, f, len(first))
 
 
 def _getattr(run: FileState, given: Arguments, at: Context) -> Fact:
