@@ -56,11 +56,17 @@ class DeferredPlugin(Plugin):
 
     def get_additional_deps(self, file: MypyFile) -> list[tuple[int, str, int]]:
         """Add the facts about a file's source; mypy calls this hook for each file that it has parsed."""
-        forget, add_source_facts = _functions_for_files()
+        forget, add_source_facts, _ = _functions_for_files()
         if self.options.fine_grained_incremental:
             forget()
         add_source_facts(file)
         return []
+
+    def get_additional_indirect_deps(self, file: MypyFile) -> set[str]:
+        """Remove what mypy's cache does not keep from a checked file, so that runs with and without it are the same."""
+        if not self.options.fine_grained_incremental:  # the daemon checks functions of a checked file again
+            _functions_for_files()[2](file)
+        return set()
 
     def report_config_data(self, ctx: ReportConfigContext) -> str:
         """Return the data that mypy stores with each module's cache, and complete a module before it is stored."""
@@ -75,13 +81,14 @@ class DeferredPlugin(Plugin):
 
 
 @cache
-def _functions_for_files() -> tuple[Callable[[], None], Callable[[MypyFile], None]]:
-    """Return the functions that empty the caches, and that add the facts about a file."""
+def _functions_for_files() -> tuple[Callable[[], None], Callable[[MypyFile], None], Callable[[MypyFile], None]]:
+    """Return the functions that empty the caches, add the facts about a file, and remove facts that are not stored."""
     with without_package():
         from branded.mypy.analysis.caches import forget
         from branded.mypy.analysis.source_digest import add_source_facts
+        from branded.mypy.analysis.stored_types import forget_definitions
 
-    return forget, add_source_facts
+    return forget, add_source_facts, forget_definitions
 
 
 def _creating(name: str) -> Callable[[DeferredPlugin, str], object]:

@@ -8,22 +8,28 @@ from mypy.checker import TypeChecker
 from mypy.nodes import (
     AssignmentExpr,
     AssignmentStmt,
+    CallExpr,
     ClassDef,
     Decorator,
+    DictionaryComprehension,
     Expression,
     ForStmt,
     FuncDef,
+    GeneratorExpr,
+    IndexExpr,
+    MemberExpr,
     MypyFile,
     NameExpr,
     Node,
     OperatorAssignmentStmt,
+    RefExpr,
     Statement,
     SymbolNode,
     TypeInfo,
     Var,
     WithStmt,
 )
-from mypy.types import CallableType
+from mypy.types import CallableType, Instance, get_proper_type
 
 from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.source.walk import walk
@@ -69,29 +75,94 @@ def definition_of(t: CallableType, node: Node | None, api: TypeChecker) -> Symbo
     and without one, functions of other files are unknown.
     """
     f = t.definition
-    if isinstance(node, Decorator) or (isinstance(node, Var) and not is_in_file(node, api)):
+    if isinstance(node, Decorator):
         return node
+    if isinstance(node, Var) and (other := _variable_of_other_file(node, api)) is not None:
+        return other
     is_decorated = isinstance(f, Decorator) or (isinstance(f, FuncDef) and f.is_decorated)
     return None if f is not None and is_decorated and not is_in_file(f, api) else f
 
 
+def container_of(e: Expression, api: TypeChecker) -> Var | None:
+    """Return the variable whose value, entry or attribute an expression is, such as `FUNCTIONS` in `FUNCTIONS[0]`."""
+    while True:
+        match e:
+            case IndexExpr(base=inner) | CallExpr(callee=MemberExpr(expr=inner)):
+                e = inner
+            case RefExpr(node=Var() as node):
+                return node
+            case MemberExpr(node=None, expr=inner, name=name):
+                owner = get_proper_type(api.lookup_type_or_none(inner))
+                symbol = owner.type.get(name) if isinstance(owner, Instance) else None
+                return symbol.node if symbol is not None and isinstance(symbol.node, Var) else None
+            case _:
+                return None
+
+
+def _variable_of_other_file(node: Var, api: TypeChecker) -> Var | None:
+    """Return the variable of another file that a variable is, or that has its value as an entry."""
+    seen = {node}
+    while is_in_file(node, api):
+        value = _source_of(node, api)
+        found = None if value is None else container_of(value, api)
+        if found is None or found in seen:
+            return None
+        node = found
+        seen.add(node)
+    return node
+
+
 _assigned: dict[MypyFile | FuncDef, dict[tuple[str, int], Expression | None]] = new_cache()
 """The values of variables by name and line: a body that is checked again has copies of the variables around it."""
+_sources: dict[MypyFile | FuncDef, dict[tuple[str, int], Expression]] = new_cache()
 
 
 def assigned_to(node: Node | None, api: TypeChecker) -> Expression | None:
     """Return the only expression that is assigned to a variable of this file; None if there are several."""
     if not isinstance(node, Var):
         return None
-    owners: list[MypyFile | FuncDef] = [api.tree]
-    owners += [f for f in api.scope.stack if isinstance(f, FuncDef)]
     place = node.name, node.line
-    for owner in owners:
+    for owner in _owners(api):
         if owner not in _assigned:
-            _assigned[owner] = _assigned_in(_all_statements(owner.defs) if isinstance(owner, MypyFile) else owner.body)
+            _assigned[owner] = _assigned_in(_body(owner))
         if place in _assigned[owner]:
             return _assigned[owner][place]
     return None
+
+
+def _owners(api: TypeChecker) -> list[MypyFile | FuncDef]:
+    return [api.tree, *(f for f in api.scope.stack if isinstance(f, FuncDef))]
+
+
+def _body(owner: MypyFile | FuncDef) -> object:
+    return _all_statements(owner.defs) if isinstance(owner, MypyFile) else owner.body
+
+
+def _source_of(node: Var, api: TypeChecker) -> Expression | None:
+    """Return the expression that a variable of this file has its value from, which may be an entry of it."""
+    place = node.name, node.line
+    for owner in _owners(api):
+        if owner not in _sources:
+            _sources[owner] = dict(_sources_in(_body(owner)))
+        if place in _sources[owner]:
+            return _sources[owner][place]
+    return None
+
+
+def _sources_in(body: object) -> Iterator[tuple[tuple[str, int], Expression]]:
+    for part in walk(body):
+        match part:
+            case AssignmentStmt(lvalues=targets, rvalue=value):
+                pairs = [(target, value) for target in targets]
+            case ForStmt(index=target, expr=value):
+                pairs = [(target, value)]
+            case GeneratorExpr() | DictionaryComprehension():
+                pairs = [*zip(part.indices, part.sequences, strict=True)]
+            case _:
+                continue
+        for target, value in pairs:
+            names = (n.node for n in walk(target) if isinstance(n, NameExpr))
+            yield from (((v.name, v.line), value) for v in names if isinstance(v, Var))
 
 
 def _assigned_in(body: object) -> dict[tuple[str, int], Expression | None]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from mypy.checker import TypeChecker
 from mypy.errorcodes import CALL_ARG, CALL_OVERLOAD, NO_UNTYPED_CALL, TRUTHY_BOOL, ErrorCode
 from mypy.errors import ErrorInfo
-from mypy.nodes import ARG_NAMED, ARG_POS, CallExpr, Context, Expression, IndexExpr, LambdaExpr, RefExpr, TempNode, Var
+from mypy.nodes import ARG_NAMED, ARG_POS, CallExpr, Context, Expression, LambdaExpr, RefExpr, TempNode
 from mypy.plugin import FunctionSigContext
 from mypy.typeops import make_simplified_union
 from mypy.types import (
@@ -28,7 +28,7 @@ from mypy.types import (
 from branded.mypy.analysis import escape_analysis
 from branded.mypy.analysis.memoize import type_of_call
 from branded.mypy.analysis.source.walk import walk
-from branded.mypy.analysis.untyped_modules import definition_of, is_in_file
+from branded.mypy.analysis.untyped_modules import container_of, definition_of
 from branded.mypy.axes.mapped_axis import Mapped
 from branded.mypy.codes import AXIS_TYPE, CALL, ERROR, is_brand_code
 from branded.mypy.rows.algebra import UNKNOWN, hides_brands, is_shared, rows_in
@@ -188,18 +188,10 @@ def called_function(
     if not isinstance(t, CallableType):
         return f
     call = synthetic_call(f, types, args, at)
-    held = definition_of(t, _container_of_other_file(f, api), api)
+    held = definition_of(t, container_of(f, api), api)
     sig = scope.plain_call(FunctionSigContext(arguments_by_formal(t, call, api), t, call, api), held)
     own = sig or inferred
     return f if own is None else TempNode(own, context=at)
-
-
-def _container_of_other_file(f: Expression, api: TypeChecker) -> Var | None:
-    """Return the variable of another file whose entry a function is: mypy's cache keeps no functions in its type."""
-    while isinstance(f, IndexExpr):
-        f = f.base
-    node = f.node if isinstance(f, RefExpr) else None
-    return node if isinstance(node, Var) and not is_in_file(node, api) else None
 
 
 def _inferred_function(f: Expression, types: Sequence[Type], api: TypeChecker) -> Type | None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from mypy.checker import TypeChecker
 from mypy.errorcodes import TRUTHY_BOOL, ErrorCode
-from mypy.nodes import Context, Expression, FuncDef, LambdaExpr, MypyFile, Node, RefExpr, TypeInfo
+from mypy.nodes import Context, Expression, FuncDef, LambdaExpr, MypyFile, Node, TypeInfo
 from mypy.plugin import FunctionContext, MethodContext
 from mypy.types import CallableType, NoneType, Type, get_proper_type
 
@@ -29,7 +29,7 @@ from branded.mypy.analysis.reads import METHODS, READ_TEXT, TEXTS, reject_brands
 from branded.mypy.analysis.source.effects import Effects, Read
 from branded.mypy.analysis.source.syntax import children
 from branded.mypy.analysis.source_digest import Kept, file_version, keep, parse, use
-from branded.mypy.analysis.untyped_modules import definition_of
+from branded.mypy.analysis.untyped_modules import container_of, definition_of
 from branded.mypy.codes import ESCAPE, READ
 from branded.mypy.late_modules import LateModule
 from branded.mypy.rows.algebra import TENSOR, UNKNOWN, VEC, Brand, add_brands, is_unbatched
@@ -213,7 +213,7 @@ def report_lift_reads(f: Expression, rows: Sequence[Brand], context: Context, ap
 def _function_at(e: Expression, api: TypeChecker) -> Node | None:
     """Return the function that an expression refers to; None if it is unknown."""
     t = get_proper_type(api.get_expression_type(e))
-    return definition_of(t, e.node if isinstance(e, RefExpr) else None, api) if isinstance(t, CallableType) else None
+    return definition_of(t, container_of(e, api), api) if isinstance(t, CallableType) else None
 
 
 def _read_text(name: str) -> tuple[ErrorCode, str, str]:
