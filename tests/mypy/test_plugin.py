@@ -363,6 +363,14 @@ def test_functions_in_containers_of_other_files(tmp_path: Path) -> None:
         app.write_text(app.read_text() + "# a comment\n")
 
 
+def test_match_of_a_variable_without_a_type(tmp_path: Path) -> None:
+    """mypy gives the patterns the type Any in a function that it checks again later."""
+    body = "    match last:\n        case Tensor() as y:\n            last = y\n    return x\n"
+    file = project(tmp_path, f"from typing import Any\ndef f(x: Tensor) -> Any:\n{body}vmap(f)(X)\n")
+    said = classes.said_of(file, tmp_path / "cache")
+    assert 'Name "last" is used before definition' in said and "plugin failed" not in said
+
+
 @pytest.mark.parametrize(
     "body",
     [
