@@ -19,6 +19,7 @@ from mypy.types import (
     ErasedType,
     Instance,
     Type,
+    TypedDictType,
     TypeOfAny,
     TypeVarType,
     UnionType,
@@ -126,8 +127,10 @@ class ExampleCall(NamedTuple):
         name = (wrong[2] or "the function").replace('"', "")
         has_axes = "Axes[" in wrong[3] and "Axes[" in inside
         is_example = inside.endswith(f", {wrong[3]}]")  # only the brand is missing in the parameter's type
-        varied = wrong[3] if is_example else "Tensor"
-        fix = f"annotate the parameter as Vec[S, {varied}], or use in_axes=None if all examples share it"
+        wanted = f"Vec[S, {wrong[3]}]" if is_example else re.sub(r"\bTensor\b", "Vec[S, Tensor]", wrong[3])
+        if not is_example and ("Vec[" in wrong[3] or wanted == wrong[3]):
+            wanted = "Vec[S, Tensor]"
+        fix = f"annotate the parameter as {wanted}, or {_SHARE}"
         if has_axes and not is_example:
             fix = "use another axis in in_axes, or transpose the argument"
         elif wrong[3] == "Tensor" and "Axes[" in inside and wrong[2] is not None:
@@ -136,12 +139,16 @@ class ExampleCall(NamedTuple):
             fix = _PROTOCOL
         elif wrong[3].startswith("Vec[") and not wrong[3].startswith("Vec[Never"):
             fix = self._row_fix(where)
+        given = f'given: "{outside}", which is "{inside}" for one example'
+        if inside == outside:  # mypy prints only the name of a TypedDict
+            given = f'given: "{outside}"{_batched_item(lifted[where], api)}'
+            fix = f"declare class {outside}(TypedDict, Generic[S]) with items of type Vec[S], or {_SHARE}"
         fail(
             api,
             context,
             ERROR,
             f'vmap: argument {where + 1} is mapped, but {name} wants "{wrong[3]}" for one example',
-            f'given: "{outside}", which is "{inside}" for one example',
+            given,
             f"try:   {fix}",
         )
 
@@ -160,6 +167,14 @@ class ExampleCall(NamedTuple):
         return f"use axis_name={missing[0]}, or annotate the parameter as Vec[S, Tensor]"
 
 
+def _batched_item(t: Type, api: TypeChecker) -> str:
+    """Return the first item of a TypedDict that is batched, as a part of a note."""
+    t = get_proper_type(t)
+    items = t.items.items() if isinstance(t, TypedDictType) else []
+    return next((f', whose item "{key}" is "{show(v, api)}" for one example' for key, v in items if rows_in(v)), "")
+
+
+_SHARE = "use in_axes=None if all examples share it"
 _PROTOCOL = "instead of Callable use a Protocol with `def __call__(self, x: Vec[S], /) -> Vec[S]: ...`"
 
 

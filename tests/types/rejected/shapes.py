@@ -47,6 +47,22 @@ vmap(lambda p: p.w)(Point(x, y))  # E: has no attribute "w"
 # --- an item that a tuple does not have
 vmap(lambda t: t[2])((x, y))  # E: Tuple index out of range
 
+
+# --- a function of a plain TypedDict
+def weighted(p: Params) -> Tensor:
+    return p["w"] * p["b"]
+
+
+vmap(weighted)(params)  # E: vmap: argument 1 is mapped, but weighted wants "Params" for one example
+
+
+# --- a function of a dict of tensors
+def first_weight(p: dict[str, Tensor]) -> Tensor:
+    return p["w"]
+
+
+vmap(first_weight)({"w": x})  # E: vmap: argument 1 is mapped, but first_weight wants "dict[str, Tensor]" for one
+
 # --- a tuple where a dataclass is wanted
 vmap(step)((x, y))  # E: vmap: argument 1 is mapped, but step wants "State[
 
