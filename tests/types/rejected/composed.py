@@ -49,7 +49,7 @@ class Linear(Layer):
 
 class Scaled(Layer):
     def forward(self, x: Tensor) -> Tensor:
-        return x / x.max().item()  # E: item: a value that varies over "vmap" has no single value to read
+        return x / x.max().item()  # E: item: a value that varies over "example" has no single value to read
 
 
 vmap(Linear(3, 4) >> (Linear(4, 4) >> Linear(5, 2)))(X)
