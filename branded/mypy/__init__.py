@@ -26,6 +26,7 @@ A row is the set of brands in `Vec[S | S1]`. Start with `hooks`, then `transform
 - `displays`        the type of `[a, b]` with two rows
 - `injected_calls`  calls injected into a file, for patterns and truth values
 - `injected_values` calls injected around displays, and around functions without a name
+- `reporting`       errors, each place once, also where a body is checked several times
 - `results`         results of calls: plain tensors, brands entered and left
 - `operators`       `operator.add(x, y)`, and functions in a cache
 - `static_fields`   fields of dataclasses that are not leaves

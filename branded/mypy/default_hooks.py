@@ -8,8 +8,8 @@ from typing import Any
 from mypy.nodes import CallExpr
 from mypy.types import CallableType, FunctionLike
 
-from branded.mypy.rows.brand_env import checker
 from branded.mypy.rows.callables import arguments_by_formal
+from branded.mypy.rows.reporting import checker
 
 Signature = Callable[[Any], FunctionLike]
 

@@ -13,8 +13,8 @@ from mypy.errors import ErrorInfo, Errors, ErrorWatcher
 
 from branded.mypy.codes import READ, is_brand_code
 from branded.mypy.late_modules import LateModule
-from branded.mypy.rows.brand_env import past_watchers, place_of, replace_errors, replace_reads
 from branded.mypy.rows.consequences import end_of, hide, is_consequence
+from branded.mypy.rows.reporting import past_watchers, place_of, replace_errors, replace_reads
 
 if TYPE_CHECKING:
     from branded.mypy.analysis.source import conditions

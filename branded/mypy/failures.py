@@ -19,8 +19,8 @@ from mypy.types import AnyType, Type, TypeOfAny
 from branded.mypy.analysis.source_digest import DIGEST, LIBRARIES, add_source_facts
 from branded.mypy.codes import ERROR
 from branded.mypy.error_notes import add_notes
-from branded.mypy.rows.brand_env import AnyContext, checker, fail_at_once
 from branded.mypy.rows.injected_calls import is_silent_library
+from branded.mypy.rows.reporting import AnyContext, checker, fail_at_once
 
 Hook = Callable[[Any], Any]
 Select = TypeVar("Select", bound=Callable[[Any, str], Hook | None])

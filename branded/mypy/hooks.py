@@ -39,8 +39,9 @@ from branded.mypy.error_notes import add_notes
 from branded.mypy.failures import FastHook, Hook, guard_hooks
 from branded.mypy.rows import displays, injected_calls, injected_values, operands, operators, static_fields, widening
 from branded.mypy.rows.algebra import AXES, TENSOR, VEC, change, has_rows, keep_row, row_variables
-from branded.mypy.rows.brand_env import OpenBrands, checker, times_told
+from branded.mypy.rows.brand_env import OpenBrands
 from branded.mypy.rows.leaves import field_type, register_class
+from branded.mypy.rows.reporting import checker, times_told
 from branded.mypy.rows.results import (
     brand_type,
     function_type,

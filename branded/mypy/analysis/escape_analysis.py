@@ -54,7 +54,7 @@ from branded.mypy.analysis.stores import STORES, Put, find_stores, is_outside, o
 from branded.mypy.analysis.untyped_modules import is_in_file
 from branded.mypy.codes import ERROR, ESCAPE, is_brand_code
 from branded.mypy.rows.algebra import CONTAINERS, Brand, hides_brands, occurs, row_of, row_variables
-from branded.mypy.rows.brand_env import add_errors, fail, show
+from branded.mypy.rows.reporting import add_errors, fail, show
 
 OBJECT = "builtins.object"
 MOST_CALLS = 3

@@ -40,9 +40,9 @@ from branded.mypy.analysis.reads import TEXTS, item_type, known_brands, reject_b
 from branded.mypy.analysis.source.calls import UFUNCS
 from branded.mypy.codes import OPERAND, READ
 from branded.mypy.rows.algebra import CONTAINERS, add_brands, as_vec, row_of
-from branded.mypy.rows.brand_env import checker, trying
 from branded.mypy.rows.callables import Arg, synthetic_call
 from branded.mypy.rows.injected_calls import is_silent_library
+from branded.mypy.rows.reporting import checker, trying
 
 BUILTINS = {
     "builtins.max": "x.maximum(y); x.max() for the largest entry",

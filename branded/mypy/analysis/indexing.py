@@ -22,8 +22,8 @@ from branded.mypy.analysis.reads import known_brands, reject_batched
 from branded.mypy.analysis.untyped_modules import assigned_to
 from branded.mypy.codes import SHAPE, WRITE
 from branded.mypy.rows.algebra import AXES, TENSOR, VEC, change, hides_brands, keep_row, row_of
-from branded.mypy.rows.brand_env import checker, show, trying
 from branded.mypy.rows.operands import method_signature
+from branded.mypy.rows.reporting import checker, show, trying
 
 INDEXED = {f"{c}.__getitem__" for c in (VEC, AXES, TENSOR)}
 WRITTEN = {f"{c}.__setitem__" for c in (VEC, AXES, TENSOR)}

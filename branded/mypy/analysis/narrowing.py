@@ -22,8 +22,9 @@ from mypy.types import (
 
 from branded.mypy.analysis import reads
 from branded.mypy.rows.algebra import ANY_ROW, TENSOR, VEC, add_brands, as_vec, rows_in
-from branded.mypy.rows.brand_env import OpenBrands, checker
+from branded.mypy.rows.brand_env import OpenBrands
 from branded.mypy.rows.injected_calls import tested_operands
+from branded.mypy.rows.reporting import checker
 
 ASKED = "builtins.isinstance"
 

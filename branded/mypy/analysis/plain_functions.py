@@ -79,22 +79,19 @@ from branded.mypy.rows.algebra import (
     row_variables,
     rows_in,
 )
-from branded.mypy.rows.brand_env import (
-    NUMBERED,
+from branded.mypy.rows.brand_env import NUMBERED, OpenBrands, renaming, unnamed_brands
+from branded.mypy.rows.callables import arguments_by_formal
+from branded.mypy.rows.operands import is_deep, partly_batched_dict, without_name
+from branded.mypy.rows.reporting import (
     ONE_PLACE,
     ErrorPlace,
-    OpenBrands,
     add_errors,
     checker,
     new_errors,
     place_of,
-    renaming,
     times_told,
     trying,
-    unnamed_brands,
 )
-from branded.mypy.rows.callables import arguments_by_formal
-from branded.mypy.rows.operands import is_deep, partly_batched_dict, without_name
 from branded.mypy.rows.widening import flat_entries
 
 MOST = 16

@@ -31,9 +31,10 @@ from branded.mypy.analysis.source.syntax import nodes_of
 from branded.mypy.analysis.source_digest import file_version, parse
 from branded.mypy.codes import ERROR, OPERAND, READ, SHAPE
 from branded.mypy.rows.algebra import AXES, CONTAINERS, TENSOR, VEC, Brand, each_row, row_of, rows_in
-from branded.mypy.rows.brand_env import checker, enclosing_functions, fail_at_once, is_in_function, opened_at, show
+from branded.mypy.rows.brand_env import enclosing_functions, is_in_function, opened_at
 from branded.mypy.rows.injected_calls import tested_operands
 from branded.mypy.rows.leaves import fields_of
+from branded.mypy.rows.reporting import checker, fail_at_once, show
 
 METHODS = ["numpy", "data", "tolist", "item", "linear_with_vars", "schedule_linear", "callify", "backward"]
 """The methods listed in `branded.hooks.reads`, which a plugin does not import; a test compares the two lists."""

@@ -14,7 +14,7 @@ from branded.mypy.analysis.source.walk import walk
 from branded.mypy.analysis.source_digest import depend_on_sources
 from branded.mypy.rows import injected_calls
 from branded.mypy.rows.algebra import Brand, change
-from branded.mypy.rows.brand_env import trying
+from branded.mypy.rows.reporting import trying
 
 
 class CheckedCopy(NamedTuple):

@@ -12,9 +12,9 @@ from branded.mypy.analysis.source.walk import walk
 from branded.mypy.axes.mapped_axis import Mapped
 from branded.mypy.codes import ERROR
 from branded.mypy.rows.algebra import Brand, change, has_rows, hides_brands, is_recursive, is_shared, rows_in
-from branded.mypy.rows.brand_env import fail, show
 from branded.mypy.rows.callables import callables_of
 from branded.mypy.rows.leaves import NUMBERS
+from branded.mypy.rows.reporting import fail, show
 from branded.mypy.transforms.example_call import ExampleCall
 
 

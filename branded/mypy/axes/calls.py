@@ -29,7 +29,8 @@ from mypy.types import Instance, LiteralType, NoneType, TupleType, Type, get_pro
 
 from branded.mypy.axes.types import axes_of, erase_axes, has_axes, with_axes
 from branded.mypy.rows.algebra import change, keep_row
-from branded.mypy.rows.brand_env import OpenBrands, checker, fail, fail_at_once, show
+from branded.mypy.rows.brand_env import OpenBrands
+from branded.mypy.rows.reporting import checker, fail, fail_at_once, show
 
 Axes = list[Type]
 Known = Axes | None

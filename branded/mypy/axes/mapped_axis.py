@@ -44,7 +44,8 @@ from branded.mypy.rows.algebra import (
     is_recursive,
     keep_row,
 )
-from branded.mypy.rows.brand_env import OpenBrands, checker, class_of, fail, show
+from branded.mypy.rows.brand_env import OpenBrands, class_of
+from branded.mypy.rows.reporting import checker, fail, show
 
 
 @dataclass(eq=False, repr=False, match_args=False)

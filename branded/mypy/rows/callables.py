@@ -58,7 +58,8 @@ from branded.mypy.rows.algebra import (
     row_variables,
     rows_in,
 )
-from branded.mypy.rows.brand_env import LAMBDA, OpenBrands, add_errors, trying
+from branded.mypy.rows.brand_env import LAMBDA, OpenBrands
+from branded.mypy.rows.reporting import add_errors, trying
 
 
 class Arg(NamedTuple):

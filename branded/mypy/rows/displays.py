@@ -37,11 +37,12 @@ from branded.mypy.rows.algebra import (
     row_of,
     rows_in,
 )
-from branded.mypy.rows.brand_env import OpenBrands, checker
+from branded.mypy.rows.brand_env import OpenBrands
 from branded.mypy.rows.callables import is_plain_subtype, signatures_of, type_for
 from branded.mypy.rows.injected_values import display_entries
 from branded.mypy.rows.leaves import NUMBERS
 from branded.mypy.rows.operands import without_name
+from branded.mypy.rows.reporting import checker
 
 
 def display_type(ctx: FunctionContext, scope: OpenBrands) -> Type:

@@ -41,7 +41,7 @@ from mypy.types import AnyType, CallableType, Instance, TypeOfAny, TypeVarId, Ty
 from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.source.walk import walk
 from branded.mypy.analysis.source_digest import LIBRARIES
-from branded.mypy.rows.brand_env import trying
+from branded.mypy.rows.reporting import trying
 
 DISPLAY, FUNCTION = "<display>", "<function>"
 

@@ -41,7 +41,8 @@ from branded.mypy.rows.algebra import (
     union_row,
     vec_to_tensor,
 )
-from branded.mypy.rows.brand_env import OpenBrands, checker
+from branded.mypy.rows.brand_env import OpenBrands
+from branded.mypy.rows.reporting import checker
 from branded.mypy.rows.static_fields import static_fields
 
 NUMBERS = {"builtins.int", "builtins.float", "builtins.bool"}

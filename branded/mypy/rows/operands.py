@@ -44,8 +44,9 @@ from branded.mypy.rows.algebra import (
     rows_in,
     union_row,
 )
-from branded.mypy.rows.brand_env import OpenBrands, checker, trying
+from branded.mypy.rows.brand_env import OpenBrands
 from branded.mypy.rows.callables import is_plain_subtype, type_for
+from branded.mypy.rows.reporting import checker, trying
 from branded.mypy.rows.widening import accept_narrower, flat_entries
 
 UNITED = {f"{TENSOR}.{name}" for name in ("stack", "cat", "einsum", "gradient", "meshgrid", "where")}

@@ -10,7 +10,7 @@ from mypy.types import Type
 
 from branded.mypy.axes.table import SYMBOLS
 from branded.mypy.rows.algebra import add_brands, row_of, rows_in
-from branded.mypy.rows.brand_env import checker
+from branded.mypy.rows.reporting import checker
 
 _COMPARISONS = {"lt", "le", "eq", "ne", "ge", "gt"}
 _UNARY = {"neg": "-", "pos": "+", "inv": "~", "invert": "~"}

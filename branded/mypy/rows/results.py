@@ -37,8 +37,9 @@ from branded.mypy.rows.algebra import (
     row_of,
     rows_in,
 )
-from branded.mypy.rows.brand_env import OpenBrands, add_errors, checker, trying
+from branded.mypy.rows.brand_env import OpenBrands
 from branded.mypy.rows.callables import Arg, overload_plain, synthetic_call
+from branded.mypy.rows.reporting import add_errors, checker, trying
 from branded.mypy.transforms import in_axes
 
 

@@ -14,7 +14,7 @@ from mypy.subtypes import is_same_type
 from mypy.types import CallableType, Instance, TupleType, Type, get_proper_type
 
 from branded.mypy.rows.algebra import CONTAINERS, Brand, add_brands, as_vec, change, holds_tensors, rows_in
-from branded.mypy.rows.brand_env import checker, trying
+from branded.mypy.rows.reporting import checker, trying
 
 Call = FunctionSigContext | MethodSigContext
 

@@ -15,8 +15,9 @@ from mypy.types import CallableType, Instance, NoneType, Type
 from branded.mypy.analysis.caches import new_cache
 from branded.mypy.analysis.source_digest import file_version, parse
 from branded.mypy.codes import AXES, ERROR, ESCAPE, NAME_TAKEN, OPERAND, READ
-from branded.mypy.rows.brand_env import OpenBrands, Replaceable, checker, fail, give_way, trying
+from branded.mypy.rows.brand_env import OpenBrands
 from branded.mypy.rows.consequences import hide_consequences
+from branded.mypy.rows.reporting import Replaceable, checker, fail, give_way, trying
 from branded.mypy.shapes.execute import Interpreter
 from branded.mypy.shapes.other_files import path_of
 from branded.mypy.shapes.state import ShapeMistake

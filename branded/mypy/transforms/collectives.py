@@ -31,8 +31,9 @@ from branded.mypy.rows.algebra import (
     is_row,
     rows_in,
 )
-from branded.mypy.rows.brand_env import OpenBrands, brand_name, checker, class_of, text_of, trying
+from branded.mypy.rows.brand_env import OpenBrands, brand_name, class_of, text_of
 from branded.mypy.rows.leaves import NUMBERS
+from branded.mypy.rows.reporting import checker, trying
 from branded.mypy.transforms.function_calls import Rule, TransformCall, unique_brands
 from branded.mypy.transforms.in_axes import tree_of
 

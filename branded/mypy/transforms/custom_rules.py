@@ -29,8 +29,9 @@ from branded.mypy.analysis.memoize import type_of_call
 from branded.mypy.codes import DERIVATIVE
 from branded.mypy.rows import operands
 from branded.mypy.rows.algebra import row_of
-from branded.mypy.rows.brand_env import OpenBrands, add_errors, checker
+from branded.mypy.rows.brand_env import OpenBrands
 from branded.mypy.rows.callables import CALLED, Arg, signatures_of, synthetic_call, type_of_lambda
+from branded.mypy.rows.reporting import add_errors, checker
 from branded.mypy.transforms.derivatives import argnums_of
 from branded.mypy.transforms.function_calls import TransformCall, join_trees, result_type
 from branded.mypy.transforms.in_axes import plural, tuple_type

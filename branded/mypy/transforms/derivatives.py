@@ -49,9 +49,10 @@ from branded.mypy.rows.algebra import (
     keep_row,
     row_of,
 )
-from branded.mypy.rows.brand_env import OpenBrands, add_errors, fail, show, trying
+from branded.mypy.rows.brand_env import OpenBrands
 from branded.mypy.rows.callables import Arg, formal_of_each, overload_plain, signatures_of, type_for
 from branded.mypy.rows.leaves import replace_leaves
+from branded.mypy.rows.reporting import add_errors, fail, show, trying
 from branded.mypy.transforms import function_calls
 from branded.mypy.transforms.example_call import called_function
 from branded.mypy.transforms.function_calls import Rule, TransformCall, join_trees, result_type, unique_brands

@@ -33,7 +33,7 @@ from branded.mypy.analysis.untyped_modules import container_of, definition_of
 from branded.mypy.axes.mapped_axis import Mapped
 from branded.mypy.codes import AXIS_TYPE, CALL, ERROR, is_brand_code
 from branded.mypy.rows.algebra import UNKNOWN, hides_brands, is_shared, rows_in
-from branded.mypy.rows.brand_env import OpenBrands, add_errors, fail, show, trying
+from branded.mypy.rows.brand_env import OpenBrands
 from branded.mypy.rows.callables import (
     Arg,
     arguments_by_formal,
@@ -44,6 +44,7 @@ from branded.mypy.rows.callables import (
 )
 from branded.mypy.rows.injected_values import is_without_hook
 from branded.mypy.rows.leaves import with_brand
+from branded.mypy.rows.reporting import add_errors, fail, show, trying
 
 
 class ExampleCall(NamedTuple):

@@ -64,9 +64,10 @@ from branded.mypy.rows.algebra import (
     rows_in,
     union_row,
 )
-from branded.mypy.rows.brand_env import OpenBrands, add_errors, checker, fail, show, trying
+from branded.mypy.rows.brand_env import OpenBrands
 from branded.mypy.rows.callables import Arg, synthetic_call, types_in_context
 from branded.mypy.rows.leaves import NUMBERS, fields_of, optional_items, replace_leaves
+from branded.mypy.rows.reporting import add_errors, checker, fail, show, trying
 from branded.mypy.transforms.example_call import called_function
 from branded.mypy.transforms.options import MAPPED
 

@@ -40,9 +40,9 @@ from mypy.types import (
 from branded.mypy.analysis.untyped_modules import is_untyped_class
 from branded.mypy.codes import AXES, AXIS_TYPE, ERROR
 from branded.mypy.rows.algebra import CONTAINERS, UNKNOWN, is_shared, row_of
-from branded.mypy.rows.brand_env import fail
 from branded.mypy.rows.callables import Arg
 from branded.mypy.rows.leaves import REGISTERED, fields_of, unmappable
+from branded.mypy.rows.reporting import fail
 
 
 def tree_of(e: Expression | None, api: TypeChecker) -> Type:

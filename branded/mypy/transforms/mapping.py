@@ -34,9 +34,10 @@ from branded.mypy.rows.algebra import (
     row_variables,
     rows_in,
 )
-from branded.mypy.rows.brand_env import OpenBrands, class_of, fail, show, times_told, trying
+from branded.mypy.rows.brand_env import OpenBrands, class_of
 from branded.mypy.rows.callables import Arg, overload_plain, parameter_names, signatures_of
 from branded.mypy.rows.leaves import with_brand
+from branded.mypy.rows.reporting import fail, show, times_told, trying
 from branded.mypy.transforms import in_axes as axes
 from branded.mypy.transforms.example_call import ExampleCall
 from branded.mypy.transforms.options import VmapOptions

@@ -22,8 +22,9 @@ from branded.mypy.rows.algebra import (
     rows_in,
     union_row,
 )
-from branded.mypy.rows.brand_env import OpenBrands, checker
+from branded.mypy.rows.brand_env import OpenBrands
 from branded.mypy.rows.callables import signatures_of
+from branded.mypy.rows.reporting import checker
 from branded.mypy.transforms.function_calls import Rule, TransformCall, unique_brands
 
 MODULE = "branded.optim."

@@ -11,7 +11,7 @@ from mypy.types import AnyType, CallableType, FunctionLike, Instance, NoneType, 
 
 from branded.mypy.codes import ERROR, OPTION
 from branded.mypy.rows.algebra import UNKNOWN, is_a
-from branded.mypy.rows.brand_env import fail, show
+from branded.mypy.rows.reporting import fail, show
 from branded.mypy.transforms import in_axes as axes
 
 DECORATOR, MAPPED = "branded.core.vmap._Decorator", "branded.core.vmap._Mapped"

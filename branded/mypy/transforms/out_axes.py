@@ -9,9 +9,10 @@ from mypy.types import AnyType, Type, TypeOfAny
 from branded.mypy.axes.mapped_axis import Mapped, change_axes
 from branded.mypy.codes import AXES, AXIS_TYPE, ESCAPE
 from branded.mypy.rows.algebra import BRAND, TENSOR, Brand, change, drop_brands, is_a, occurs, rows_in
-from branded.mypy.rows.brand_env import enclosing_functions, fail, show
+from branded.mypy.rows.brand_env import enclosing_functions
 from branded.mypy.rows.callables import Arg
 from branded.mypy.rows.leaves import stack_numbers, unmappable
+from branded.mypy.rows.reporting import fail, show
 from branded.mypy.transforms.in_axes import axes_mismatches
 
 

@@ -44,8 +44,9 @@ from mypy.types import (
 from branded.mypy.analysis.caches import new_cache
 from branded.mypy.codes import ERROR
 from branded.mypy.rows.algebra import UNKNOWN, holds_tensors, is_a, row_of, row_variables
-from branded.mypy.rows.brand_env import OpenBrands, add_errors, checker, fail, place_of_lambda, trying
+from branded.mypy.rows.brand_env import OpenBrands, place_of_lambda
 from branded.mypy.rows.callables import Arg, Transform, formal_of_each, type_for, type_of_lambda
+from branded.mypy.rows.reporting import add_errors, checker, fail, trying
 from branded.mypy.transforms.derivatives import LATER, Derivative
 from branded.mypy.transforms.function_calls import TransformCall, arguments_by_name, result_type
 from branded.mypy.transforms.mapping import Vmap

@@ -31,9 +31,10 @@ from mypy.types import CallableType, Instance, Type, TypeVarType, get_proper_typ
 from branded.mypy.analysis.function_source import bound_count, decorators_of, without_decorator
 from branded.mypy.analysis.untyped_modules import assigned_to, is_untyped_function
 from branded.mypy.rows.algebra import is_unbatched
-from branded.mypy.rows.brand_env import OpenBrands, trying
+from branded.mypy.rows.brand_env import OpenBrands
 from branded.mypy.rows.callables import is_plain_subtype
 from branded.mypy.rows.operands import is_deep
+from branded.mypy.rows.reporting import trying
 
 CUSTOM = {f"branded.autodiff.custom_rules.custom_derivatives.{name}" for name in ("custom_jvp", "custom_vjp")}
 CUSTOM |= {"branded.control_flow.custom_vmap.sequential_vmap"}

@@ -27,8 +27,8 @@ from mypy.types import (
 from branded.mypy.analysis.source.reads import certain_reads
 from branded.mypy.analysis.untyped_modules import is_in_file, is_untyped_function
 from branded.mypy.rows.algebra import Brand, add_brands, is_unbatched, rows_in
-from branded.mypy.rows.brand_env import checker, trying
 from branded.mypy.rows.operands import is_deep
+from branded.mypy.rows.reporting import checker, trying
 
 
 def tensor_function(t: Type) -> CallableType | None:

@@ -34,8 +34,9 @@ from branded.mypy.codes import ESCAPE, READ
 from branded.mypy.late_modules import LateModule
 from branded.mypy.rows.algebra import TENSOR, UNKNOWN, VEC, Brand, add_brands, is_unbatched
 from branded.mypy.rows.batch_kinds import BatchKind, kind_of
-from branded.mypy.rows.brand_env import OpenBrands, checker, fail_at_once, trying
+from branded.mypy.rows.brand_env import OpenBrands
 from branded.mypy.rows.callables import Arg, synthetic_call
+from branded.mypy.rows.reporting import checker, fail_at_once, trying
 
 if TYPE_CHECKING:
     from branded.mypy.analysis.source import body, finder

@@ -23,7 +23,7 @@ from branded.mypy.analysis.source.syntax import children, nodes_of
 from branded.mypy.analysis.source_digest import file_version, parse
 from branded.mypy.codes import READ
 from branded.mypy.rows.algebra import each_row
-from branded.mypy.rows.brand_env import checker
+from branded.mypy.rows.reporting import checker
 
 SEARCHES = {
     *(f"builtins.{c}.{name}" for c in ("list", "tuple") for name in ("__contains__", "index", "count", "remove")),
