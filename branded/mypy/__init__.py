@@ -11,6 +11,7 @@ A row is the set of brands in `Vec[S | S1]`. Start with `hooks`, then `transform
 - `settings`, `codes`    the plugin's settings and version, and its error codes
 - `check`                the command `branded check`, with `notebooks` and `output` for its inputs and formats
 - `error_notes`          notes under mypy's own errors about brands
+- `stored_types`         the types of a checked file, as mypy's cache keeps them
 - `failures`             an error instead of a crash, if a hook fails
 
 `rows`: the brands in types.

@@ -86,7 +86,7 @@ def _functions_for_files() -> tuple[Callable[[], None], Callable[[MypyFile], Non
     with without_package():
         from branded.mypy.analysis.caches import forget
         from branded.mypy.analysis.source_digest import add_source_facts
-        from branded.mypy.analysis.stored_types import forget_definitions
+        from branded.mypy.stored_types import forget_definitions
 
     return forget, add_source_facts, forget_definitions
 
