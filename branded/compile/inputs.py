@@ -23,6 +23,7 @@ from branded.graph.uops import base_of, tensor
 from branded.tinygrad_compat.activation import running_block
 from branded.tinygrad_compat.lazy_numpy import np
 from branded.tinygrad_compat.private_api import _to_np_dtype
+from branded.tinygrad_compat.uops import is_realized
 
 
 class ProgramInput:
@@ -122,11 +123,11 @@ class ProgramInput:
             buffer = value_in_memory(held[-1])
             assert buffer is not None
             return buffer
-        if (base := base_of(t.uop)).op is Ops.BUFFER and isinstance(base.device, str):
-            buffer_of(base)  # the memory of `Tensor.empty(3)`, which nothing has allocated
         if t.device == self.device and not run_cached([t], compiles=False):  # a later write must not change its value
             with running_block():
                 Tensor.realize(t)
+        if not is_realized(base := base_of(t.uop)) and base.op is Ops.BUFFER and isinstance(base.device, str):
+            buffer_of(base)  # the memory of `Tensor.empty(3)`, which nothing has allocated
         if (buffer := value_in_memory(t.uop)) is None:
             # a clone is a write, for which `eager_cache` keeps no program
             copied = t.contiguous()
