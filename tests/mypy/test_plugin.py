@@ -352,6 +352,17 @@ vmap(first(TWO))(X)
 """
 
 
+def test_decorated_functions_of_other_files(tmp_path: Path) -> None:
+    """mypy's cache keeps no lines, so the place of a decorator comes from the source."""
+    app = project(tmp_path, "from low import mapped\nvmap(mapped)(Tensor.ones(4, 3, 2))\n")
+    low = "from tinygrad import Tensor\nfrom branded import vmap\n@vmap\ndef mapped(x: Tensor) -> Tensor:\n"
+    (tmp_path / "low.py").write_text(f"{low}    return x if x.sum() > 0 else -x\n")
+    for _ in range(2):
+        said = classes.said_of(app, tmp_path / "cache")
+        assert "opened by vmap at low.py:3" in said and "app.py: error" not in said
+        app.write_text(app.read_text() + "# a comment\n")
+
+
 def test_functions_in_containers_of_other_files(tmp_path: Path) -> None:
     """mypy loads the type of a container from its cache without the functions in it."""
     app = project(tmp_path, CONTAINERS)

@@ -235,8 +235,10 @@ class Objects(FileState):
             return UNKNOWN
         value: Fact = f
         outer, self.frame = self.frame, f.frame
-        for decorator in reversed(node.decorators if f.node is node.func else decorators_of(f.node)):
-            value = libraries.decorate(self, self.evaluate(decorator), value, at)
+        is_here = f.node is node.func
+        for decorator in reversed(node.decorators if is_here else decorators_of(f.node)):
+            # mypy's nodes of other files have no path, and no line in a warm run
+            value = libraries.decorate(self, self.evaluate(decorator), value, at if is_here else decorator)
         self.frame = outer
         return value
 

@@ -190,6 +190,11 @@ class FileState:
         values = [assigned_to(part.node, self.api) for part in (e, *walk(e)) if isinstance(part, NameExpr)]
         return frozenset([e.line, *(part.line for v in values if v is not None for part in (v, *walk(v)))])
 
+    def place_of(self, at: Context) -> str:
+        """Return the line of a node for a message, with the file if it is another one."""
+        path = self._other_path(at)
+        return f"line {at.line}" if path is None else f"{Path(path).name}:{at.line}"
+
     def _other_path(self, at: Context) -> str | None:
         """Return the path of the file of a node; None for the file that is followed."""
         path = path_of(at)
