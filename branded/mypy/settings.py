@@ -50,12 +50,13 @@ def read_settings(options: Options) -> Settings:
     place, section = _read_section(path) if path is not None else ("", None)
     if section is None:
         place, section = _read_section(_project_file(path.parent if path is not None else Path()))
-    wrong = [f"unrecognized option: {name} = {value!r}" for name, value in (section or {}).items()]
+    found = section or {}
+    wrong = [f"unrecognized option: {name} = {value!r}" for name, value in found.items() if name not in _VALUES]
     values: dict[str, Any] = {}
     for name, choices in _VALUES.items():
-        if section is None or (value := section.get(name)) is None:
+        if name not in found:
             continue
-        wrong.remove(f"unrecognized option: {name} = {value!r}")
+        value = found[name]
         key = value.lower() if isinstance(value, str) else value
         if isinstance(key, str | bool) and key in choices:
             values[name] = choices[key]

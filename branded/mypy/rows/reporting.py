@@ -176,10 +176,10 @@ def fail_at_once(api: TypeChecker, context: Context, code: ErrorCode, message: s
         fail(api, context, code, message, *notes)
         _set_target(reported[before:], api)
     if not _trials:
-        hide_repeated(reported, before)
+        _hide_repeated(reported, before)
 
 
-def hide_repeated(reported: Sequence[ErrorInfo], first: int) -> None:
+def _hide_repeated(reported: Sequence[ErrorInfo], first: int) -> None:
     """Hide errors from `first` on, with their notes, if another function of the file has reported their place.
 
     A hidden error makes mypy's daemon check its function after each edit, so it is shown if the other one is gone.

@@ -105,7 +105,7 @@ def check_read(
         says, fix = TEXTS.get(kind, READ_TEXT)
         fix = known_fix or (kind in BY_CALL and call_fix(path_of(at) or run.api.path, at)) or fix
         names = " and ".join(f'"{b.label}"' for b in known)
-        opened = [f"{b.label}: opened by vmap at {run.place_of(b.at)}" for b in known]
+        opened = [f"{b.label}: opened by vmap at {run.describe_place(b.at)}" for b in known]
         run.report(at, code, f"{kind}: {says.format(names)}", *opened, f"try:   {fix}")
 
 

@@ -166,7 +166,7 @@ def _check_randomness(run: FileState, name: str, at: Context) -> None:
     if brand is not None and brand.needs_randomness and name in RANDOM | modules.WITH_SAMPLES:
         wrong = f'randomness: choose whether the examples of vmap over "{brand.label}" share a random sample'
         fix = 'try:   randomness="different" for one sample per example, or "same" for one sample for all'
-        run.report(at, RANDOMNESS, wrong, f"{brand.label}: opened by vmap at {run.place_of(brand.at)}", fix)
+        run.report(at, RANDOMNESS, wrong, f"{brand.label}: opened by vmap at {run.describe_place(brand.at)}", fix)
 
 
 def _context_manager(run: FileState, yielded: Fact) -> Fact:

@@ -166,7 +166,7 @@ class FileState:
             source = (called_there[0], at.line) if called_there else None
             if not places and (not calls or self.caller.line < 0):
                 return
-            notes = (*notes, f"where: {Path(path).name}:{at.line}, in `{getattr(calls[-1][0], 'name', 'lambda')}`")
+            notes = (*notes, f"where: {self.describe_place(at)}, in `{getattr(calls[-1][0], 'name', 'lambda')}`")
             at, calls = (calls[places[-1]][1], calls[: places[-1]]) if places else (self.caller, [])
         lines = [call.line for _, call, _ in calls if call.line != at.line and self._other_path(call) is None]
         called = [f"call:  line {lines[-1]}"] if lines and not is_note else []
@@ -190,7 +190,7 @@ class FileState:
         values = [assigned_to(part.node, self.api) for part in (e, *walk(e)) if isinstance(part, NameExpr)]
         return frozenset([e.line, *(part.line for v in values if v is not None for part in (v, *walk(v)))])
 
-    def place_of(self, at: Context) -> str:
+    def describe_place(self, at: Context) -> str:
         """Return the line of a node for a message, with the file if it is another one."""
         path = self._other_path(at)
         return f"line {at.line}" if path is None else f"{Path(path).name}:{at.line}"
